@@ -1,1 +1,1 @@
-"""What encodes texts for a vocabulary, and vocabularies in files. `harmonystream.vocab` is the way in."""
+"""Encoders for vocabularies, and vocabularies in files. `harmonystream.vocab` is the entry point."""

@@ -1,4 +1,4 @@
-"""The encoders that `Vocab.encode` uses. The packages that do the work are imported at the first call."""
+"""The encoders of `Vocab.encode`. The packages that they need are imported at the first call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from ..surrogates import without_surrogates
 
 __all__ = ["RANKS_COUNT", "Encoder", "Pieces", "Ranks", "Saved", "Tokenizers", "embedded_encoder", "ranks"]
 
-# How o200k_base cuts a text into the pieces within which bytes are merged. It belongs to the encoding as the ranks do.
+# How o200k_base cuts a text into the pieces within which bytes are merged. It is a part of the encoding, like the
+# ranks.
 O200K_PATTERN = "|".join(
     (
         r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
@@ -42,30 +43,30 @@ _ENDS = re.compile(
 
 
 class Encoder(Protocol):
-    """Turns a text into ids."""
+    """Converts text to ids."""
 
     @property
     def markers(self) -> Mapping[str, int]:
-        """The texts that `marked` turns into one id: control tokens, and tokens added to the model's own."""
+        """The strings that `marked` turns into one id: control tokens, and tokens added to the model's own."""
 
     def ordinary(self, text: str) -> list[int]:
-        """The ids of a text in which nothing is a marker."""
+        """The ids of a text in which nothing counts as a marker."""
 
     def marked(self, text: str) -> list[int]:
-        """The ids of a text in which every spelled marker is one."""
+        """The ids of a text in which every spelled marker counts as one."""
 
     def ordinary_many(self, texts: Sequence[str]) -> list[array[int]]:
-        """What `ordinary` gives for each text, as arrays of uint32."""
+        """The ids of each text as by `ordinary`, in arrays of uint32."""
 
     def marked_many(self, texts: Sequence[str]) -> list[array[int]]:
-        """What `marked` gives for each text, as arrays of uint32."""
+        """The ids of each text as by `marked`, in arrays of uint32."""
 
     def saved(self) -> bytes:
-        """What a `Saved` reads; empty if it cannot be written to a file."""
+        """The bytes that a `Saved` reads. Empty if the encoder cannot be written to a file."""
 
 
 class Pieces:
-    """An encoder made of a function that encodes ordinary text: a marked text is cut at its markers."""
+    """An encoder that uses a function for ordinary text. Marked text is cut at its markers."""
 
     def __init__(self, markers: Mapping[str, int], ordinary: Callable[[str], list[int]]) -> None:
         self.markers = dict(markers)
@@ -95,13 +96,13 @@ class Pieces:
         return _packed(map(self.marked, texts))
 
     def saved(self) -> bytes:
-        return b""  # a function
+        return b""  # a function cannot be saved
 
 
 class Ranks(Pieces):
     """tiktoken over tokens in the order of their ranks.
 
-    Building the encoding takes most of a second, so the first text pays for it.
+    Building the encoding takes most of a second, and happens at the first text.
     """
 
     def __init__(self, markers: Mapping[str, int], read: Callable[[], list[bytes]], pattern: str, name: str) -> None:
@@ -117,7 +118,8 @@ class Ranks(Pieces):
             return super().ordinary(text)
         ids: list[int] = []
         for piece in _pieces(text):
-            # A long run of white space has one of these characters. The expression alone takes its time.
+            # A long run of white space has one of these characters. The expression is only used then, because it takes
+            # longer.
             if any(map(str.isspace, piece[LONGEST_SPACE - 1 :: LONGEST_SPACE])):
                 ids += self._with_long_spaces(piece)
             else:
@@ -144,9 +146,9 @@ class Ranks(Pieces):
         )
 
     def ordinary_many(self, texts: Sequence[str]) -> list[array[int]]:
-        """Encodes all texts at once, without the GIL, with a marker between them.
+        """Encode all texts at once, without the GIL, with a marker between them.
 
-        Texts that have this marker in them, and very long ones, are encoded by themselves.
+        Texts that contain this marker, and very long texts, are encoded separately.
         """
         name, between = self._seam
         plain = [text for text in texts if len(text) < LONGEST_SPACE and name not in text]
@@ -161,7 +163,7 @@ class Ranks(Pieces):
         ]
 
     def _encoded(self, text: str, marker: str) -> bytes:
-        """The ids as bytes, of uint32. With numpy, no Python object is made of an id."""
+        """The ids as bytes, of uint32. With numpy, no Python object is made for an id."""
         options: Any = {"allowed_special": {marker}, "disallowed_special": ()}
         try:
             return bytes(self._encoding.encode_to_numpy(text, **options).tobytes())
@@ -181,10 +183,10 @@ class Ranks(Pieces):
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """A long text in pieces, cut where the encoding cuts it in any case."""
+    """A long text in pieces, cut only where the encoding also cuts it."""
     start, at = 0, PIECE
     while at < len(text):
-        found = _ENDS.search(text, at, at + PIECE)  # no more at once, for the sake of other threads
+        found = _ENDS.search(text, at, at + PIECE)  # not more at once, so that other threads can run
         at += PIECE
         if found is not None:
             yield text[start : found.start()]
@@ -193,7 +195,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 class Tokenizers:
-    """A `tokenizer.json`: the file as it is for marked text, and a copy without its markers for ordinary text."""
+    """A `tokenizer.json`: the unchanged file for marked text, and a copy without its markers for ordinary text."""
 
     def __init__(self, spec: Mapping[str, Any]) -> None:
         self._spec = spec
@@ -213,7 +215,7 @@ class Tokenizers:
 
     @cached_property
     def _given(self) -> dict[int, int]:
-        """The ids of added tokens by those that the copy gives them: without the markers it may number them anew."""
+        """The original ids of added tokens, by their ids in the copy. Without the markers, it may number them anew."""
         ids = ((self._bare.token_to_id(entry["content"]), entry["id"]) for entry in self._unmarked)
         return {bare: given for bare, given in ids if bare != given}
 
@@ -229,11 +231,12 @@ class Tokenizers:
         return self._kept(_ids_of(self._bare, text), text)
 
     def _kept(self, ids: list[int], text: str) -> list[int]:
-        """The ids of a text, which the copy has encoded."""
+        """The ids of a text that the copy has encoded."""
         ids = self._renumbered(ids)
         if self._ids.isdisjoint(ids):
             return ids
-        # The model itself knows a marker's spelling (unigram models may): cut within each, so that it cannot be met.
+        # The model itself may know a marker's spelling (unigram models do). Cut within each one, so that it cannot
+        # match.
         first = {name[0] for name in self.markers if name}
         ids = []
         for piece in re.split(f"(?<=[{re.escape(''.join(sorted(first)))}])", without_surrogates(text)):
@@ -266,7 +269,7 @@ RANKS_COUNT = 199_998
 
 
 class Saved:
-    """The encoder of a vocabulary file, read when the first text comes."""
+    """The encoder of a vocabulary file. It is read at the first text."""
 
     def __init__(self, markers: Mapping[str, int], data: memoryview, checksum: int) -> None:
         self._control, self._data, self._checksum = markers, data, checksum
@@ -309,7 +312,7 @@ def _ids_of(tokenizer: Any, text: str) -> list[int]:
 
 
 def _batch(tokenizer: Any, texts: list[str]) -> Iterator[list[int]]:
-    """Without the GIL, which `encode` holds: a long text would stop all other threads for seconds."""
+    """Encode without the GIL. `encode` holds it, so a long text would stop all other threads for seconds."""
     return (made.ids for made in tokenizer.encode_batch_fast(texts, add_special_tokens=False))
 
 
@@ -322,7 +325,9 @@ def _of_bytes(data: bytes) -> array[int]:
 
 
 def _is_marker(entry: Mapping[str, Any]) -> bool:
-    """Special tokens are, and `<think>` or `/nothink`. Runs of spaces and rare letters in some files are not."""
+    """Special tokens are markers, and so are `<think>` or `/nothink`. Runs of spaces and rare letters in some files are
+    not.
+    """
     content = entry["content"]
     return bool(entry["special"] or (any(map(str.isalpha, content)) and not content.isalpha()))
 
@@ -354,7 +359,7 @@ def embedded_encoder(control: Mapping[str, int]) -> Encoder:
 
 
 def ranks() -> bytes:
-    """Of o200k_base: the length of each token, then their bytes."""
+    """The data of o200k_base: the length of each token, then their bytes."""
     with open(_RANKS, "rb") as file:
         data = file.read()
     if len(data) != _RANKS_BYTES:

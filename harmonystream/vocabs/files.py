@@ -1,7 +1,7 @@
-"""Vocabularies in files that are mapped: a header, the image of the vocabulary, its name, and what can encode.
+"""Vocabularies in files that are mapped: a header, the image of the vocabulary, its name, and the encoder's data.
 
-All numbers are little-endian. The header has a checksum of everything up to the encoder, which has its own: the encoder
-is read when the first text is encoded.
+All numbers are little-endian. The header has a checksum of everything before the encoder. The encoder has its own
+checksum, because it is read only when the first text is encoded.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _HEADER = Struct("<8sIIQQIIIIQQ")
 
 
 class Header(NamedTuple):
-    """What a file says of itself."""
+    """The header of a file."""
 
-    n: int  # ids
+    n: int  # how many ids
     size: int  # bytes of their text
     fingerprint: int
     n_name: int  # bytes of the name
@@ -74,7 +74,7 @@ def _check_order() -> None:
 
 
 def _replace(path: str | os.PathLike[str], parts: tuple[bytes, ...]) -> None:
-    """Write a file beside `path`, and move it there: who has mapped the old one keeps it."""
+    """Write a file beside `path`, and move it there. Processes that have mapped the old file keep it."""
     made = f"{os.fspath(path)}.{secrets.token_hex(8)}"
     try:
         with open(made, "xb") as file:
@@ -113,7 +113,7 @@ def load(path: str | os.PathLike[str], *, encode: Callable[[str], list[int]] | N
 
 
 def _header(data: memoryview) -> Header:
-    """The header, and the checks of lengths and of what is in the file."""
+    """The header, after checks of lengths and contents."""
     magic, version, *fields = _HEADER.unpack_from(data)
     if magic != _MAGIC:
         raise VocabError("not a vocabulary file: Vocab.save() writes one")
@@ -132,7 +132,9 @@ _SHARED: WeakValueDictionary[tuple[str, int], Vocab] = WeakValueDictionary()
 
 
 def shared(path: str, fingerprint: int) -> Vocab:
-    """The vocabulary of a pickle: loaded once in a process. VocabError if the file now holds another one."""
+    """The vocabulary of a pickle, loaded once per process. Raises VocabError if the file now holds another
+    vocabulary.
+    """
     vocab = _SHARED.get((path, fingerprint))
     if vocab is None:
         vocab = load(path)
@@ -143,7 +145,9 @@ def shared(path: str, fingerprint: int) -> Vocab:
 
 
 def cached(directory: str | os.PathLike[str], key: tuple[str | bytes, ...], make: Callable[[], Vocab]) -> Vocab:
-    """What `make` returns. It is read from this directory if a complete file has the key; else it is made and saved."""
+    """The result of `make`. It is read from this directory if there is a complete file with this key. Otherwise it is
+    made and saved.
+    """
     from hashlib import sha256
 
     digest = sha256(b"%d" % VERSION)

@@ -1,4 +1,4 @@
-"""Plug-ins for vLLM. It finds them by their entry points; docs/vllm.md says how to ask for them.
+"""Plug-ins for vLLM, which finds them by their entry points. docs/vllm.md explains how to use them.
 
-Nothing here is imported before a name or a plug-in of harmonystream's is asked for, but `plugin`.
+Until a name or a plug-in of harmonystream is used, only `plugin` is imported.
 """

@@ -1,7 +1,7 @@
-"""A plug-in for vLLM's derender route: chunks of a stream are read where the last one ended, not from the beginning.
+"""A plug-in for vLLM's derender route. It reads each chunk from the end of the last one, not from the beginning.
 
-vLLM's own route has no state of a parser to carry, so that it reads all earlier chunks again at each chunk. Here the
-client carries our parser's state, signed, as a further field of `stream_state`.
+vLLM's own route cannot store a parser's state, so it reads all earlier chunks again at each chunk. Here the client
+sends our parser's state back, signed, in an additional field of `stream_state`.
 """
 
 from __future__ import annotations
@@ -55,26 +55,26 @@ _log = logging.getLogger("vllm.harmonystream")
 
 
 class StreamState(DerenderStreamState):  # type: ignore[misc]
-    """vLLM's own, whose fields for a parser stay empty, and ours."""
+    """vLLM's own class, whose fields for a parser stay empty, with our field."""
 
     harmonystream: str | None = None
 
 
 class StreamRequest(DerenderChatStreamRequest):  # type: ignore[misc]
-    """vLLM's own. `prompt_token_ids` is needed for the first chunk alone."""
+    """vLLM's own class. `prompt_token_ids` is only needed for the first chunk."""
 
     stream_state: StreamState | None = None
 
 
 def attach_router(app: FastAPI) -> None:
-    """Puts our route before vLLM's."""
+    """Put our route before vLLM's."""
     router = APIRouter()
     router.add_api_route(PATH, _route, methods=["POST"], dependencies=[Depends(validate_json_request)])
     app.include_router(router)
 
 
 def install(state: Any) -> None:
-    """Puts our reader of chunks into vLLM's derenderer. state: vLLM's, of its application."""
+    """Put our reader of chunks into vLLM's derenderer. state: that of vLLM's application."""
     handler = getattr(state, "serving_derender", None)
     if handler is None:
         return
@@ -114,7 +114,7 @@ async def _route(request: DerenderChatRequest | StreamRequest, raw_request: Requ
 
 
 class _Stream(NamedTuple):
-    """What is known of a stream between two chunks."""
+    """The state of a stream between two chunks."""
 
     request: str
     choice: int
@@ -129,7 +129,7 @@ class _Stream(NamedTuple):
 
 
 class _Derenderer:
-    """Takes the place of one method of vLLM's derenderer, which validates requests and resolves logprobs as before."""
+    """Replaces one method of vLLM's derenderer, which still validates requests and resolves logprobs."""
 
     def __init__(self, derenderer: Any, key: bytes) -> None:
         self._derenderer, self._key = derenderer, key
@@ -144,7 +144,9 @@ class _Derenderer:
         prompt_tokens: int | None,
         prompt_token_ids: list[int] | None,
     ) -> tuple[ChatCompletionStreamResponse, StreamState]:
-        """One chunk, and the state for the next. ValueError, which becomes a 400, for a state that is not ours."""
+        """One chunk, and the state for the next one. Raises ValueError, which becomes a 400, if the state is
+        not ours.
+        """
         choice = generate_chunk.choices[0] if generate_chunk.choices else None
         parser = parser_cls(
             self._derenderer.renderer.get_tokenizer(),
@@ -188,7 +190,7 @@ class _Derenderer:
         ids = choice.token_ids or []
         kept, stop_reason = self._derenderer._drop_stop_token(ids, choice.finish_reason, choice.stop_reason, request)
         if ids and ids[-1] in parser.model.markup.stops:
-            kept = ids  # a marker of the format, which says how a message ends
+            kept = ids  # a marker of the format, which shows how a message ends
         delta, reason = None, None
         if ids or choice.finish_reason is not None:
             delta, reason = processor.step("", kept, choice.finish_reason, None)
@@ -214,7 +216,7 @@ class _Derenderer:
         return [made], stream._replace(choice=choice.index, role=True, calls=processor.tools_streamed)
 
     def _name_calls(self, parser: HarmonystreamParser, stream: _Stream, request: ChatCompletionRequest) -> None:
-        """Ids that a repeated chunk gets again."""
+        """Set ids that a repeated chunk gets again."""
         kind = get_tool_call_id_type(self._derenderer.model_config)
 
         def call_id(call: CallDelta) -> str:

@@ -1,12 +1,12 @@
-"""Streams whose outputs are read where vLLM's front end makes them, and whose frames are sent from there.
+"""Streams whose outputs are read in vLLM's front end, and whose frames are sent from there.
 
-vLLM makes an object of each output and hands it to the task of its request, which wakes up for it. The object goes
-through a chain of generators, and then the server writes the frame. A direct stream spares all that: the state that
-vLLM keeps of a request makes no object of an output that is not the last one. The output's ids are read at once, and
-its frames are sent at once by the same ASGI `send` that the response uses.
+Usually, vLLM makes an object of each output and passes it to the task of its request, which wakes up. The object then
+goes through a chain of generators, and at last the server writes the frame. A direct stream avoids all of this: vLLM's
+state of a request makes objects only of the last output. The ids of all other outputs are read at once, and their
+frames are sent at once with the ASGI `send` of the response.
 
-The first output, the last one, errors and aborts go the usual way. So does everything while the client reads slower
-than the model writes: then vLLM joins the outputs that wait, as it does without this module.
+The first output, the last one, errors and aborts go the usual way. So does everything while the client reads more
+slowly than the model writes. Then vLLM joins the waiting outputs, as it does without this module.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _PARAMETERS = ["self", "new_token_ids", "pooling_output", "finish_reason"]
 
 
 class Direct:
-    """One response, between its first output and its last. All is done in the event loop's thread.
+    """One response, between its first output and its last. All of it runs in the event loop's thread.
 
     states: vLLM's, one for each choice.
-    send: the ASGI function of the response, whose start it has sent.
-    context: of the task that the response runs in, for middleware that reads context variables.
-    texts: does `read` need the text of an output? Otherwise vLLM makes none from here on.
+    send: the ASGI function of the response, after the response has started.
+    context: that of the response's task, for middleware that reads context variables.
+    texts: does `read` need the text of an output? Otherwise vLLM makes no text from now on.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Direct:
             state.make_request_output = self._taking(state, _text_of(state) if texts else None)
 
     def _taking(self, state: Any, text_of: Callable[[bool, bool], str] | None) -> Callable[..., Any]:
-        """What takes the place of the method that makes objects for the queue of a request."""
+        """The replacement for the method that makes objects for a request's queue."""
         usual, index, read, sent = state.make_request_output, state.request_index, self._read, self._sent
 
         def make_request_output(
@@ -68,15 +68,15 @@ class Direct:
                 frames = read(index, new_token_ids, "" if text_of is None else text_of(False, True))
                 if not frames or sent(frames):
                     return None
-            except Exception as error:  # vLLM's loop, which calls this, serves all requests
+            except Exception as error:  # vLLM's loop calls this, and it serves all requests
                 self._error = error
             self._on = False
-            return usual([], None, None, None)  # an output of nothing wakes the task of the request
+            return usual([], None, None, None)  # an empty output wakes the task of the request
 
         return make_request_output
 
     def _sent(self, frames: bytes) -> bool:
-        """Has it been sent at once? If it waits for the client, settle() goes on with it."""
+        """Have all frames been sent at once? If sending waits for the client, settle() finishes it."""
         sending = self._send({"type": "http.response.body", "body": frames, "more_body": True})
         try:
             waits_for = self._context.run(sending.send, None)
@@ -86,9 +86,9 @@ class Direct:
         return False
 
     async def settle(self, *, raises: bool = True) -> None:
-        """Sends the rest of what has been begun. The task of the request calls it before it sends anything.
+        """Finish sending what has been started. The request's task calls this before it sends anything.
 
-        Raises what has ended the direct stream, such as an error of the parser's.
+        Raises the exception that has ended the direct stream, such as the parser's.
         """
         rest, self._rest = self._rest, None
         if rest is not None:
@@ -97,11 +97,11 @@ class Direct:
             raise self._error
 
     def resume(self) -> None:
-        """The task has sent all that it has: what comes next may be sent directly."""
+        """The task has sent everything that it has, so the next output may be sent directly."""
         self._on = self._error is None and self._queue.output is None
 
     def close(self) -> None:
-        """The stream has ended, or is cancelled."""
+        """Called when the stream has ended, or is cancelled."""
         self._on = False
         for state in self._states:
             vars(state).pop("make_request_output", None)
@@ -111,7 +111,9 @@ class Direct:
 
 
 class _Rest:
-    """A coroutine that one task has begun, for another to await. It keeps the context in which it has begun."""
+    """A coroutine that was started by one task and is awaited by another. It keeps the context in which it
+    was started.
+    """
 
     def __init__(self, coroutine: Coroutine[Any, Any, Any], waits_for: Any, context: Context) -> None:
         self._coroutine, self._waits_for, self._context = coroutine, waits_for, context
@@ -138,7 +140,7 @@ def is_direct() -> bool:
 
 
 def note_requests(serving: Any, method: str) -> None:
-    """Within this method of a serving object, `begin` knows the request that the route has given to it."""
+    """In this method of a serving object, let `begin` find the request that the route has passed to it."""
     usual = getattr(serving, method)
 
     async def noting(request: Any, raw_request: Any = None, *args: Any, **more: Any) -> Any:
@@ -161,11 +163,11 @@ Begin: TypeAlias = "Callable[[Any, Read, bool], Direct | None]"
 
 
 def begin(serving: Any) -> Begin:
-    """What makes a direct stream of the request that is being answered, when its first output is there.
+    """A function that makes a direct stream of the current request, once it has its first output.
 
-    It is given the output, what reads further ones, and whether that needs their text. It returns None for a request
-    that goes the usual way. The log says once that streams are direct, and once for each reason of the server's why
-    they are not.
+    Its arguments are the output, a function that reads further outputs, and whether that function needs their text. It
+    returns None for a request that goes the usual way. It is logged once that streams are direct, and also once for
+    each reason of the server why they are not.
     """
     request = _REQUEST.get()
     context = copy_context()
@@ -196,7 +198,7 @@ def _tell(what: str) -> None:
 
 
 def _no_direct(app: Any) -> str:
-    """Why no stream of this server may be direct."""
+    """The reason why no stream of this server can be direct."""
     for each in app.user_middleware:
         module = str(getattr(each.cls, "__module__", ""))
         if not module.startswith(_MIDDLEWARE) or hasattr(each.cls, "dispatch"):
@@ -205,7 +207,7 @@ def _no_direct(app: Any) -> str:
 
 
 def _states(processor: Any, result: Any) -> list[Any]:
-    """vLLM's states of the request whose first output this is; [] if there is something that only they write."""
+    """vLLM's states of the request with this first output. [] if there is something that only they write."""
     names = processor.external_req_ids.get(result.request_id, ())
     states = [processor.request_states[name] for name in names]
     if result.finished or not states:
@@ -234,7 +236,7 @@ def _text_of(state: Any) -> Callable[[bool, bool], str]:
 
 
 def _make_no_text(state: Any) -> None:
-    """Unless vLLM looks for stop strings in it."""
+    """Make vLLM produce no text, unless it looks for stop strings in it."""
     from vllm.v1.engine.detokenizer import IncrementalDetokenizer
 
     made = state.detokenizer

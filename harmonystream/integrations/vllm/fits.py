@@ -1,4 +1,4 @@
-"""Whether a feature of ours fits the vLLM that is installed. What does not is vLLM's own, and the log says why."""
+"""Checks whether our features fit the installed vLLM. Otherwise vLLM's own code is used, and the reason is logged."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ fits = HOST.fits
 
 
 def check_version(found: str | None = None) -> None:
-    """Refuses a vLLM that is older than what we have been written for, and warns of a newer one.
+    """Refuse a vLLM that is older than the supported releases, and warn about a newer one.
 
-    Raises ImportError with what to install.
+    Raises ImportError, which names the release to install.
     """
     check_release("vLLM", found or version("vllm"), OLDEST, NEWEST, _log)

@@ -1,8 +1,8 @@
-"""A plug-in for vLLM's streams: our emitters write the frames, from vLLM's outputs.
+"""A plug-in for vLLM's streams: our emitters write the frames from vLLM's outputs.
 
-It takes the place of one method on each of three serving objects, the one that turns outputs into frames. All that
-comes before is vLLM's: the request, the prompt, the engine. A request that asks for something our emitters do not write
-is left to the method that was there, and the log says so once for each reason. Responses are in `frames_responses`.
+It replaces one method on each of three serving objects, which turns outputs into frames. Everything before is vLLM's:
+the request, the prompt, the engine. If a request asks for something that our emitters do not write, the original method
+answers it, and each reason is logged once. Responses are in `frames_responses`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _log = logging.getLogger("vllm.harmonystream")
 
 
 def install(state: Any) -> None:
-    """Puts our generators into the serving objects. state: vLLM's, of its application."""
+    """Put our generators into the serving objects. state: that of vLLM's application."""
     for name, writer in (("openai_serving_chat", _ChatWriter), ("anthropic_serving_messages", _MessagesWriter)):
         serving = getattr(state, name, None)
         if serving is None:
@@ -54,7 +54,7 @@ def install(state: Any) -> None:
 
 
 class _Answer(NamedTuple):
-    """What a writer is told of the response. `taken`: the call ids that the conversation has."""
+    """The arguments of a writer. `taken`: the call ids that the conversation already has."""
 
     id: str
     model: str
@@ -64,7 +64,7 @@ class _Answer(NamedTuple):
 
 
 class _Writer(Protocol):
-    """The streams of one response, all of its choices."""
+    """The streams of one response, for all of its choices."""
 
     choices: list[Any]
 
@@ -76,11 +76,11 @@ class _Writer(Protocol):
 
     @staticmethod
     def refusal(id: str, model: str, said: Any) -> bytes:
-        """All frames of a stream that the engine has refused before its first output."""
+        """All frames of a stream that the engine refused before its first output."""
 
 
 class _Frames:
-    """For one serving object of vLLM's."""
+    """The frames of one vLLM serving object."""
 
     def __init__(self, serving: Any, writer: type[_Writer]) -> None:
         self._serving, self._writer = serving, writer
@@ -88,12 +88,12 @@ class _Frames:
         self._told: set[str] = set()
 
     def generate(self, request: Any, results: AsyncIterator[Any], *args: Any, **more: Any) -> AsyncIterator[Any]:
-        """vLLM's own signature: (request, results, request_id, model, conversation, tokenizer, metadata)."""
+        """The signature is vLLM's: (request, results, request_id, model, conversation, tokenizer, metadata)."""
         try:
             reason = _left_to_vllm(self._serving, request, messages=self._writer is _MessagesWriter)
             if reason is None:
                 return self._frames(request, results, args, more, begin(self._serving))
-        except Exception as error:  # of ours, before there is anything to send
+        except Exception as error:  # an error of ours, before anything is sent
             count_error("frames")
             reason = f"an error of harmonystream's: {error!r}"
         return self._left(request, results, args, more, reason)
@@ -101,7 +101,7 @@ class _Frames:
     def _left(
         self, request: Any, results: AsyncIterator[Any], args: tuple[Any, ...], more: dict[str, Any], reason: str
     ) -> AsyncIterator[Any]:
-        """vLLM's own frames. The log says once for each reason why."""
+        """vLLM's own frames. Each reason is logged once."""
         count_stream("stock")
         if reason not in self._told:
             self._told.add(reason)
@@ -125,7 +125,7 @@ class _Frames:
                     try:
                         response = _Response(serving, request, result, request_id, model, tokenizer, self._writer)
                         opening = response.writer.start()
-                    except Exception as error:  # of ours, before anything was sent
+                    except Exception as error:  # an error of ours, before anything was sent
                         count_error("frames")
                         reason = f"an error of harmonystream's: {error!r}"
                         async for frame in self._left(request, _again(result, results), args, more, reason):
@@ -139,7 +139,7 @@ class _Frames:
                     await direct.settle()
                 for output in result.outputs:
                     index, ids = output.index, output.token_ids
-                    # the usual output of a stream: a call for it would cost as much as reading it
+                    # the usual output of a stream; calling a function would cost as much as reading it
                     if output.finish_reason is None and len(ids) == 1 and (feed := plain[index]) is not None:
                         counts[index] += 1
                         frames = feed(ids[0])
@@ -163,7 +163,7 @@ class _Frames:
 
 
 async def _again(first: Any, rest: AsyncIterator[Any]) -> AsyncIterator[Any]:
-    """What has been taken from an iterator, and the rest of it."""
+    """The item that was taken from an iterator, and the rest of it."""
     yield first
     async for each in rest:
         yield each
@@ -177,7 +177,7 @@ _UNSAID = (
 
 
 def _left_to_vllm(serving: Any, request: Any, *, messages: bool) -> str | None:
-    """Why this request is not ours."""
+    """The reason why vLLM answers this request."""
     for name in _UNSAID:
         if getattr(request, name, None):
             return name
@@ -192,7 +192,7 @@ def _left_to_vllm(serving: Any, request: Any, *, messages: bool) -> str | None:
 
 
 class _Response:
-    """One response: its feeds, which cut at stop strings, and the writer of its frames."""
+    """One response: its feeds, which end at stop strings, and the writer of its frames."""
 
     def __init__(
         self,
@@ -213,24 +213,24 @@ class _Response:
         self._open = count
         self._feeds = [Feed(ours.model, request) for _ in range(count)]
         self._request, self._tokenizer = request, tokenizer
-        # Those of hidden reasoning would show it, so vLLM sends none then, and we send none.
+        # Logprobs of hidden reasoning would reveal it. So vLLM sends none then, and neither do we.
         logprobs = request.logprobs and request.include_reasoning
         self._logprobs = [ChunkLogprobs() for _ in range(count)] if logprobs else None
         parsers = [parser_for(ours.model, ours.tools, self._prompt) for _ in range(count)]
         self.parsers = parsers
         shown = keeps_tool_calls(request, enable_auto_tools=serving.enable_auto_tools, parser_cls=serving.parser_cls)
         answer = _Answer(id, model, len(self._prompt), shown)
-        if get_tool_call_id_type(serving.model_config) == "kimi_k2":  # they count from 0 in each turn
+        if get_tool_call_id_type(serving.model_config) == "kimi_k2":  # its ids count from 0 in each turn
             answer = answer._replace(taken=call_ids_of([dict(message) for message in request.messages]))
         self.writer = writer(serving, request, parsers, answer)
-        # What reads a single id of each choice, if nothing else needs to be done for it.
+        # The functions that read a single id of each choice, where nothing else needs to be done for it.
         plain = [self._logprobs is None and feed.reads_all for feed in self._feeds]
         self.plain: list[Callable[[Any], bytes] | None] = [
             stream.feed if all_ids else None for stream, all_ids in zip(self.writer.choices, plain)
         ]
 
     def direct(self, begin_direct: Begin, result: Any) -> Direct | None:
-        """What reads and sends the outputs after this first one, if they need not go the usual way."""
+        """Reads and sends the outputs after the first one, unless they must go the usual way."""
         texts = not self._feeds[0].reads_all
         return begin_direct(result, self._read, texts) if self._logprobs is None else None
 
@@ -285,7 +285,7 @@ class _Response:
         return usage
 
     def usage_info(self) -> UsageInfo:
-        """What vLLM's middleware reports of the request."""
+        """The usage that vLLM's middleware reports for the request."""
         reasoning = sum(parser.usage.reasoning for parser in self.parsers)
         return UsageInfo(
             **self._usage(), completion_tokens_details=CompletionTokenUsageInfo(reasoning_tokens=reasoning)
@@ -325,7 +325,7 @@ class _ChatWriter:
 
 
 class _MessagesWriter:
-    """Messages has one choice."""
+    """The writer for Messages, which has one choice."""
 
     def __init__(self, serving: Any, request: Any, parsers: list[Any], answer: _Answer) -> None:
         choice: dict[str, Any] = {"type": "auto"} if answer.shows_calls else {"type": "none"}

@@ -1,7 +1,7 @@
-"""vLLM's streams of Responses, whose frames our emitter writes from vLLM's outputs.
+"""vLLM's streams of Responses, with frames that our emitter writes from vLLM's outputs.
 
-vLLM's generator of Responses returns objects of events, which its route turns into frames: each has a type, and writes
-itself as JSON. Ours are such objects, of one frame or more.
+vLLM's generator of Responses returns event objects, which its route turns into frames. Each object has a type, and
+writes itself as JSON. Ours have the same interface, and contain one or more frames.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _log = logging.getLogger("vllm.harmonystream")
 
 
 class ResponsesFrames:
-    """For the serving object of Responses."""
+    """The frames of the serving object of Responses."""
 
     def __init__(self, serving: Any) -> None:
         self._serving, self._stock = serving, serving.responses_stream_generator
@@ -45,13 +45,13 @@ class ResponsesFrames:
         *args: Any,
         **more: Any,
     ) -> AsyncIterator[Any]:
-        """vLLM's own signature goes on with (metadata, created_time)."""
+        """The signature is vLLM's, which continues with (metadata, created_time)."""
         try:
             reason = _left_to_vllm(self._serving, request, context)
             if reason is None:
                 response = _Response(self._serving, request, sampling_params, context, model, tokenizer)
                 return self._frames(response, results, begin(self._serving))
-        except Exception as error:  # of ours, before there is anything to send
+        except Exception as error:  # an error of ours, before anything is sent
             count_error("frames of Responses")
             reason = f"an error of harmonystream's: {error!r}"
         count_stream("stock")
@@ -94,7 +94,7 @@ class ResponsesFrames:
 
 
 class _Response:
-    """One response: what reads its outputs, and writes their frames."""
+    """One response: reads its outputs, and writes their frames."""
 
     def __init__(
         self, serving: Any, request: Any, sampling_params: Any, context: Any, model: str, tokenizer: Any
@@ -116,7 +116,7 @@ class _Response:
         self._logprobs = HeldLogprobs() if request.is_include_output_logprobs() else None
 
     def direct(self, begin_direct: Begin, result: Any) -> Direct | None:
-        """What reads and sends the outputs after this first one, if they need not go the usual way."""
+        """Reads and sends the outputs after the first one, unless they must go the usual way."""
         return begin_direct(result, self._read, not self._feed.reads_all) if self._logprobs is None else None
 
     def _read(self, _: int, ids: Sequence[int], text: str) -> bytes:
@@ -126,7 +126,7 @@ class _Response:
         return self.stream.feed(kept[0] if len(kept) == 1 else kept)
 
     def take(self, output: Any) -> bytes:
-        """The frames of an output that it has counted."""
+        """The frames of an output that the context has counted."""
         self._serving._raise_if_error(output.finish_reason, self._request.request_id)
         last = output.finish_reason is not None
         ids = list(output.token_ids)
@@ -144,7 +144,7 @@ class _Response:
 
 
 class _Events:
-    """What vLLM's route writes as `event: {type}` and `data: {model_dump_json()}`: here, frames that are written."""
+    """vLLM's route writes `event: {type}` and `data: {model_dump_json()}`. Here they contain finished frames."""
 
     def __init__(self, frames: bytes) -> None:
         head, _, rest = frames.decode().partition("\ndata: ")
@@ -156,7 +156,7 @@ class _Events:
 
 
 def _left_to_vllm(serving: Any, request: Any, context: Any) -> str | None:
-    """Why this request is not ours."""
+    """The reason why vLLM answers this request."""
     if not isinstance(context, SimpleContext):
         return "a context that runs tools"
     if not isinstance(context.response_parser, HarmonystreamParser):

@@ -1,4 +1,4 @@
-"""gpt-oss. vLLM has one parser for it, whatever the command line names; a subclass takes its place."""
+"""gpt-oss. vLLM has one parser for it, whatever name the command line has. Our subclass replaces that parser."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = ["HarmonystreamHarmonyParser", "install"]
 
 
 def install() -> None:
-    """Puts our subclass where vLLM looks for its parser of gpt-oss. Called when a name of ours is asked for."""
+    """Put our subclass where vLLM looks for its parser of gpt-oss. Called when one of our names is used."""
     stock.HarmonyParser = vllm.parser.HarmonyParser = HarmonystreamHarmonyParser
 
 
 class HarmonystreamHarmonyParser(HarmonystreamParser, stock.HarmonyParser):  # type: ignore[misc]
-    """Chat reads deltas, as for every other model. Responses reads the parts of messages (`process_chunk`, `flush`)."""
+    """Chat reads deltas, as for all models. Responses reads parts of messages (`process_chunk`, `flush`)."""
 
     def __init__(self, tokenizer: Any, tools: Any = None, *args: Any, **kwargs: Any) -> None:
         DelegatingParser.__init__(self, tokenizer, tools, *args, **kwargs)
@@ -36,7 +36,7 @@ class HarmonystreamHarmonyParser(HarmonystreamParser, stock.HarmonyParser):  # t
         self._current_message_tokens: list[int] = []
 
     def _one_model(self) -> Model:
-        """vLLM names its own reasoning parser of gpt-oss where the command line names none; that one reads nothing."""
+        """If the command line names no reasoning parser, vLLM uses its own one for gpt-oss, which reads nothing."""
         model = model_of(self.model_tokenizer, "harmony")
         for parser in (self._tool_parser, self._reasoning_parser):
             other = getattr(parser, "model", model)
@@ -53,24 +53,26 @@ class HarmonystreamHarmonyParser(HarmonystreamParser, stock.HarmonyParser):  # t
         return self._parser
 
     def process_chunk(self, token_ids: Sequence[int]) -> Any:
-        """The segments of these ids, one for each, as vLLM's own parser has them.
+        """The segments of these ids, one for each, as in vLLM's own parser.
 
-        Two of them are repaired, because vLLM's server breaks off or says nothing at them: a message without a channel,
-        or with a channel that does not exist, is the answer, and a call without arguments has `{}`.
+        Two kinds are repaired, because vLLM's server would stop at them or send nothing. A message without a channel,
+        or with an unknown channel, becomes the answer. A call without arguments gets `{}`.
         """
         result = super().process_chunk(token_ids)
         result.segments = [good for segment in result.segments for good in _repaired(segment)]
         return result
 
     def flush(self) -> list[Any]:
-        """What the end of the output completes. A message that is cut inside its header is not there."""
+        """The segments that the end of the output completes. A message that is cut off inside its header is
+        left out.
+        """
         cut = self._harmony_parser.state is StreamState.HEADER
         segments = super().flush()
         return [] if cut else [good for segment in segments for good in _repaired(segment)]
 
     @staticmethod
     def _is_reasoning_token(token_id: int, channel: str | None, recipient: str | None) -> bool:
-        """vLLM's own counts the arguments of calls, too."""
+        """vLLM's own method also counts the arguments of calls."""
         return channel == "analysis" and recipient is None and not get_encoding().is_special_token(token_id)
 
 

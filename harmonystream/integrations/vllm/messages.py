@@ -1,6 +1,6 @@
-"""vLLM's whole (not streamed) Messages: the arguments of a call become an object, as our streams make them one.
+"""vLLM's Messages without streaming: the arguments of a call become an object, as in our streams.
 
-vLLM reads them as JSON. So a call that was cut, or whose arguments are not JSON, would make the request fail.
+vLLM reads arguments as JSON. So a call that was cut off, or whose arguments are not JSON, would make the request fail.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["install"]
 
 
 def install() -> None:
-    """Wraps the one method that makes a Message of a whole Chat Completion. Running it again changes nothing."""
+    """Wrap the one method that makes a Message of a whole Chat Completion. Calling it again changes nothing."""
     from vllm.entrypoints.anthropic.serving import AnthropicServingMessages
 
     stock = AnthropicServingMessages.messages_full_converter
@@ -47,7 +47,7 @@ def _converting(stock: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def as_object(arguments: str, *, complete: bool = True) -> str:
-    """The JSON object that a client of a stream of Messages assembles of these arguments."""
+    """The JSON object that a client of a Messages stream makes of these arguments."""
     made = Arguments()
     made.feed(arguments)
     made.end(complete)

@@ -1,6 +1,7 @@
-"""What vLLM asks for the class of a name, such as `harmonystream_hermes_tools`. It checks vLLM before it imports ours.
+"""The classes for names on vLLM's command line, such as `harmonystream_hermes_tools`. vLLM is checked before ours are
+imported.
 
-If this vLLM is not what ours are written for, the name leads to vLLM's own parser of the same format.
+If this vLLM is not supported, the name maps to vLLM's own parser of the same format.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One output of a request, read as vLLM hands it over: new ids, new text, and whether it was the last of both."""
+"""Reads one output of a request as vLLM passes it: new ids, new text, and whether they are the last."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ class Feed:
         return self._limit is None
 
     def take(self, ids: Sequence[int], text: str, *, last: bool) -> Sequence[int]:
-        """What comes next, without what the text does not have."""
+        """The next ids, without those that are not in the text."""
         if last and self._stop_ids and ids and ids[-1] in self._stop_ids:
             ids = ids[:-1]
         return ids if self._limit is None else self._limit.take(ids, text, last=last)
 
 
 class Output:
-    """Reads one choice. parser: `parser_for` the request, or one that has read a part of the output already. seen: that
-    of the `deltas` of this part. reason: why the engine ends the output, if the caller knows that.
+    """Reads one choice. parser: made by `parser_for`, or one that has already read a part of the output. seen: the
+    state of `deltas` after this part. reason: the reason why the engine ends the output, if the caller knows it.
     """
 
     def __init__(self, model: Model, parser: Parser, request: Any, seen: int = 0, reason: str | None = None) -> None:
@@ -62,16 +62,16 @@ class Output:
         self._in_text: bool | None = None
 
     def add(self, ids: Sequence[int], text: str, *, last: bool) -> Delta:
-        """What comes next."""
+        """The delta of the next output."""
         if self._in_text is None and (ids or text):
-            self._in_text = not ids  # a caller that has no ids at all
+            self._in_text = not ids  # some callers have no ids at all
         if ids:
             self._last = ids[-1]
         delta = self.deltas.feed(text if self._in_text else self._feed.take(ids, text, last=last))
         return joined(delta, self.deltas.finish(self._why())) if last else delta
 
     def _why(self) -> str | None:
-        """Why the output has ended. vLLM does not tell its parsers, but the last id shows it."""
+        """The reason why the output has ended. vLLM does not pass it to parsers, but the last id shows it."""
         if self._reason is not None:
             return self._reason
         if self._last < 0 or self._feed.cut:
@@ -80,5 +80,5 @@ class Output:
 
 
 def _of(request: Any, field: str) -> Any:
-    """A request of Responses has not every field."""
+    """A field of a request. A request of Responses lacks some fields."""
     return getattr(request, field, None)

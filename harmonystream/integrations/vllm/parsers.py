@@ -31,22 +31,23 @@ if fits("messages"):
 
 
 class NamedToolParser(ToolParser, metaclass=Named):  # type: ignore[misc]
-    """Says that calls are read, and how a grammar writes them. `HarmonystreamParser` reads them."""
+    """Tells vLLM that calls are read, and provides their grammar. `HarmonystreamParser` reads them."""
 
     format: str | None = None
-    engine_based_streaming = True  # no text is collected for it
+    engine_based_streaming = True  # it needs no text
 
     def __init__(self, tokenizer: Any, tools: Any = None) -> None:
         super().__init__(tokenizer, tools)
         self.model = model_of(tokenizer, self.format)
-        self.structural_tag_model = NAME  # vLLM asks for a tag of those alone that name one
-        # A required or named call is read from the model's own format, as any other: nothing makes it a list in JSON.
+        self.structural_tag_model = NAME  # vLLM only asks parsers with this name for a tag
+        # A required or named call is read in the model's own format, like any other, because nothing turns it into a
+        # JSON list.
         self.supports_required_and_named = False
 
     def get_structural_tag(
         self, request: Any, *, reasoning: bool = False, strict_level: ToolStrictLevel = ToolStrictLevel.AUTO
     ) -> Any:
-        """The grammar of the row. It has the reasoning in it, because vLLM may run without a parser of reasoning."""
+        """The row's grammar. It includes reasoning, because vLLM may run without a reasoning parser."""
         if not envs.VLLM_ENFORCE_STRICT_TOOL_CALLING or not request.tools or request.tool_choice == "none":
             return None
         tools = get_structural_tag_tools(NAME, request.tools, request.tool_choice)
@@ -57,7 +58,7 @@ class NamedToolParser(ToolParser, metaclass=Named):  # type: ignore[misc]
 
 
 class NamedReasoningParser(ReasoningParser, metaclass=Named):  # type: ignore[misc]
-    """Says where reasoning ends, for grammars and budgets. `HarmonystreamParser` reads it."""
+    """Finds the end of reasoning, for grammars and budgets. `HarmonystreamParser` reads it."""
 
     format: str | None = None
     engine_based_streaming = True
@@ -67,7 +68,7 @@ class NamedReasoningParser(ReasoningParser, metaclass=Named):  # type: ignore[mi
         self.model: Model = model_of(tokenizer, self.format)
         markup = self.model.markup
         self._ends = frozenset(markup.reasoning_end + markup.call_start)
-        # Harmony's structural tag has the reasoning in it, so the grammar begins with the first token.
+        # Harmony's structural tag includes reasoning, so the grammar begins with the first token.
         self._in_grammar = isinstance(self.model.format, HeaderFormat)
 
     @property
@@ -82,11 +83,11 @@ class NamedReasoningParser(ReasoningParser, metaclass=Named):  # type: ignore[mi
         return self.model.vocab.token_bytes(ids[0]).decode() if ids else None
 
     def is_reasoning_end(self, input_ids: Sequence[int]) -> bool:
-        """Does this prompt leave the model after its reasoning?"""
+        """Does the model's reasoning end in this prompt?"""
         return self._in_grammar or self.model.markup.where(input_ids) == "answer"
 
     def is_reasoning_end_streaming(self, input_ids: Sequence[int], delta_ids: Iterable[int]) -> bool:
-        """Do these new ids end it?"""
+        """Do these new ids end the reasoning?"""
         if self._in_grammar:
             return True
         if self._ends:
@@ -109,6 +110,6 @@ _READ = "harmonystream reads reasoning and calls in one pass: use the Parser tha
 
 @cache
 def class_of(name: str, kind: str, format: str | None) -> type:
-    """kind: "tools" or "reasoning". format: None: the one that the model's name says."""
+    """kind: "tools" or "reasoning". format: None: found by the model's name."""
     base: type = NamedToolParser if kind == "tools" else NamedReasoningParser
     return Named(f"{name}_{kind}", (base,), {"format": format, "__module__": __name__})

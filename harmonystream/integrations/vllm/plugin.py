@@ -1,4 +1,4 @@
-"""The endpoint plug-ins that VLLM_PLUGINS may name. They import what is behind them when vLLM fits it."""
+"""The endpoint plug-ins for VLLM_PLUGINS. They import their modules only if vLLM fits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["DerenderPlugin", "FramesPlugin"]
 
 
 class FramesPlugin:
-    """The entry point `harmonystream_frames`. It needs a parser of ours, and leaves other models to vLLM."""
+    """The entry point `harmonystream_frames`. It needs one of our parsers. For other models, it does nothing."""
 
     name = "harmonystream_frames"
     required_tasks = ("generate",)
@@ -30,7 +30,7 @@ class FramesPlugin:
 
 
 class DerenderPlugin:
-    """The entry point `harmonystream_derender`. It needs a parser of ours, and leaves other models to vLLM."""
+    """The entry point `harmonystream_derender`. It needs one of our parsers. For other models, it does nothing."""
 
     name = "harmonystream_derender"
     required_tasks = ("render", "generate")

@@ -1,4 +1,4 @@
-"""The names of vLLM's that our plug-ins use, by feature. They are checked before the feature is switched on."""
+"""The names of vLLM that our plug-ins use, by feature. They are checked before the feature is switched on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SINCE = "0.33"
 
 
 def _plain(use: str, *paths: str) -> tuple[HostName, ...]:
-    """Classes, attributes and fields."""
+    """Names of classes, attributes and fields."""
     return tuple(HostName(path, use, _SINCE) for path in paths)
 
 

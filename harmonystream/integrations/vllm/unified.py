@@ -1,8 +1,7 @@
-"""The class that reads the output of a request: reasoning, content and calls in one pass over the ids.
+"""The class that reads a request's output: reasoning, content and calls in one pass over the ids.
 
-vLLM composes a class of its own from the two parsers that the command line names. A parser of ours that is put into
-such a class gives it `HarmonystreamParser` as its base, so that vLLM's serving code calls this one. Nothing of vLLM's
-is replaced for it.
+vLLM composes a class of its own from the two parsers on the command line. If one of them is ours, that class gets
+`HarmonystreamParser` as its base, so that vLLM's serving code calls ours. Nothing in vLLM is replaced for this.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ __all__ = ["HarmonystreamParser", "Named"]
 
 
 class Named(type):
-    """The class of our named parsers. It learns which class vLLM composes of them."""
+    """The class of our named parsers. It learns which class vLLM composes from them."""
 
     def __set_name__(cls, owner: type, name: str) -> None:
         if not issubclass(owner, HarmonystreamParser):
@@ -32,9 +31,9 @@ class Named(type):
 
 
 class HarmonystreamParser(DelegatingParser):
-    """vLLM's `Parser` over ids. One for each choice of a request.
+    """vLLM's `Parser` over ids. Each choice of a request has one.
 
-    Its requests are adjusted as those of any other parser: by the structural tag of the tool parser.
+    Its requests are adjusted like those of any other parser: by the structural tag of the tool parser.
     """
 
     model: Model
@@ -64,13 +63,13 @@ class HarmonystreamParser(DelegatingParser):
 
     @property
     def tools(self) -> list[dict[str, Any]]:
-        """Those of the request. Without them calls are read and hidden; without a parser of calls nothing is a call."""
+        """The request's tools. Without tools, calls are read and hidden. Without a tool parser, nothing is a call."""
         return [] if self._tool_parser is None else tool_dicts(self._tools) or HIDDEN
 
     def _shows_calls(self, request: Any) -> bool:
         return bool(self._tools) and request.tool_choice != "none"
 
-    # --- what vLLM asks of a whole output ---
+    # --- methods for a whole output ---
 
     def set_prompt_token_ids(self, prompt_token_ids: Sequence[int]) -> None:
         self.prompt = prompt_token_ids
@@ -102,7 +101,7 @@ class HarmonystreamParser(DelegatingParser):
                 calls[delta.index] = FunctionCall(id=id, name=delta.name, arguments=delta.arguments)
         return list(calls.values())
 
-    # --- and of a stream ---
+    # --- methods for a stream ---
 
     def parse_delta(
         self,
@@ -113,7 +112,7 @@ class HarmonystreamParser(DelegatingParser):
         *,
         finished: bool,
     ) -> DeltaMessage | None:
-        """What new ids add; None: nothing that is shown."""
+        """The delta of new ids. None if nothing of it is shown."""
         if self.output is None:
             self._initialize_history_tool_call_cnt(request)
             if prompt_token_ids is not None:
@@ -144,7 +143,7 @@ class HarmonystreamParser(DelegatingParser):
         return DeltaToolCall(index=call.index, id=self.call_id(call), type="function", function=function)
 
     def call_id(self, call: CallDelta) -> str:
-        """Random, but for Kimi-K2, whose ids count on from the calls of the request's messages."""
+        """A random id, except for Kimi-K2, whose ids continue those of the request's messages."""
         id: str = self._make_tool_call_id(call.name) or make_tool_call_id()
         return id
 
