@@ -23,10 +23,10 @@ _SPOKEN = {
 _LONGEST_WORD = 16
 
 MAX_STEPS = 20_000
-"""Subschemas and enum members that are looked at for one tool; the parameters after that are untyped."""
+"""How many subschemas and enum members are read for one tool. Parameters after that are untyped."""
 
 MAX_POINTER = 1024
-"""Characters of a `$ref`."""
+"""The limit for the characters of a `$ref`."""
 
 
 _OTHER = frozenset({"enum", "const", "nullable"})
@@ -37,10 +37,10 @@ _ITEMS = ("prefixItems", "items")
 """The keywords that may have a list of the schemas of items."""
 
 _OTHERS = ("items", "additionalProperties")
-"""Those that may have the schema of all members that are not declared."""
+"""The keywords that may have one schema for all undeclared members."""
 
 _INNER = frozenset({"properties", *_ITEMS, *_OTHERS, "$ref", "anyOf", "oneOf", "allOf"})
-"""Those that say something of members, or where that is said."""
+"""The keywords that describe members, or refer to such a description."""
 
 
 class _TooMuchError(Exception):
@@ -53,7 +53,7 @@ class Declared(NamedTuple):
     parameters: dict[str, int]
     """By name."""
     others: int = 0
-    """Of a key that is not declared: what `additionalProperties` allows."""
+    """The mask for undeclared keys: what `additionalProperties` allows."""
 
 
 class Level:
@@ -65,11 +65,11 @@ class Level:
         self.parameters: dict[str, int] = {}
         """By name: a mask of TYPES, 0 for anything."""
         self.others = 0
-        """Of a member that is not declared, and of the items of an array."""
+        """The mask for undeclared members, and for the items of an array."""
         self.inside: dict[str, int] = {}
-        """By name: the number of the level inside of it. A name that is missing has none."""
+        """By name: the number of the member's own level. A name that is missing has none."""
         self.other_inside = 0
-        """The same of other members and of items; 0: none."""
+        """The same for undeclared members and for items. 0: none."""
 
 
 def declared_types(tool: object) -> Declared:

@@ -11,7 +11,7 @@ from .surrogates import without_surrogates
 __all__ = ["read_arguments"]
 
 MAX_DIGITS = 1000
-"""Digits of an integer. Converting digits takes time that grows with their square."""
+"""The most digits of an integer. The time for converting digits grows with the square of their number."""
 
 
 def read_arguments(text: str) -> dict[str, Any]:

@@ -23,7 +23,7 @@ __all__ = ["COLUMNS", "Parsed", "parse_many"]
 COLUMNS = ("reasoning", "content", "calls", "finish_reason", "usage", "deviations", "note")
 _MESSAGES = "messages"
 CHUNK = 1024
-"""Rows that a thread takes at a time."""
+"""How many rows a thread takes at a time."""
 
 _STOPS = ("stop", "tool_calls", "function_call")
 _KINDS = [b"", b"function", b"builtin", b"other"]
@@ -153,7 +153,7 @@ class _Span(NamedTuple):
     begin: int
     stop: int
     first: int
-    """How many rows the chunks before it have."""
+    """How many rows the chunks before this one have."""
     prompts: Rows | None
     prompt: int
     """The row of `prompts` that belongs to `begin`."""

@@ -30,9 +30,10 @@ ENGINES: dict[str, dict[str, str]] = {
     "Mistral": {"stop": "stop", "length": "length", "model_length": "length", "error": "error"},
     "Responses": {"max_output_tokens": "length"},
 }
-"""Engine -> its word in small letters -> what it means: "stop", "length", "content_filter", "abort" or "error".
+"""Engine -> its word in lower case -> the meaning: "stop", "length", "content_filter", "abort" or "error".
 
-"": it says nothing. A word that is not here keeps its own name. Calls make no reason: the parser sees them.
+"" means that the word has no meaning. A word that is missing here is kept. There is no reason for calls, because the
+parser sees them.
 """
 
 MEANINGS: dict[str, str] = {word: meaning for words in ENGINES.values() for word, meaning in words.items()}

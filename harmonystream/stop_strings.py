@@ -12,7 +12,7 @@ from .text_limit import spelled
 __all__ = ["StopStrings", "said_by"]
 
 _UNKNOWN = "�".encode()
-"""What an id says that the vocabulary does not have."""
+"""The bytes for an id that the vocabulary does not have."""
 
 
 def said_by(vocab: Vocab, tid: int) -> bytes:
@@ -30,7 +30,7 @@ class StopStrings:
     def __init__(self, stops: Sequence[str], vocab: Vocab) -> None:
         encoded = sorted((stop.encode() for stop in stops), key=len, reverse=True)
         self._matches = [_Match(stop) for stop in encoded]
-        """The longer first, which is the one that is found where two end together."""
+        """Longer ones first: if two end at the same place, the longer one is found."""
         self._first = bytes({stop[0] for stop in encoded})
         self._vocab = vocab
         self._held: deque[tuple[bytes, Any]] = deque()  # the bytes of a piece, and the piece

@@ -13,7 +13,7 @@ __all__ = ["Bounds"]
 
 
 CHARACTERS = 16
-"""Of text, for each token of the limit: more than a model's tokens have over any length."""
+"""The limit for text, for each token of the limit. Over any length, a model's tokens have fewer characters."""
 
 
 class Bounds:

@@ -33,7 +33,7 @@ from .support import supports_tools
 __all__ = ["agent_loop"]
 
 LONG = 1 << 15
-"""Characters of a conversation from which its prompt is written in a thread, so that other tasks go on meanwhile."""
+"""From this many characters on, a conversation's prompt is written in a thread, so that other tasks can run."""
 
 
 async def agent_loop(

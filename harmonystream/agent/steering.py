@@ -26,9 +26,9 @@ from ..stop_strings import StopStrings, said_by
 __all__ = ["Plan", "call_plan", "grammar_plan", "spelling", "steered"]
 
 MOST_CLOSES = 4
-"""How often the reasoning of an answer is ended: a model that begins it again and again would cost as many requests."""
+"""How often the reasoning of an answer is ended. A model that begins it again and again would cost as many requests."""
 BYTES = 4
-"""Bytes of text that count as a token, where an engine gives no ids."""
+"""How many bytes of text count as a token, if an engine gives no ids."""
 
 _Generate = Callable[[Prompt, Sampling], AsyncIterator[Any]]
 

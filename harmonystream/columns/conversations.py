@@ -14,7 +14,7 @@ from ..prompt.tool_definitions import chat_tools
 __all__ = ["CHUNK", "Conversation", "conversation_of", "in_chunks"]
 
 CHUNK = 256
-"""Rows that a thread takes at a time."""
+"""How many rows a thread takes at a time."""
 
 
 class Conversation(NamedTuple):

@@ -34,7 +34,7 @@ __all__ = ["FIELDS", "TRAINED", "render_chunks", "render_many"]
 
 FIELDS = ("ids", "labels", "mask", "messages", "text", "error")
 TRAINED = (Region.HEADER, Region.REASONING, Region.CONTENT, Region.ARGUMENTS)
-"""All that the assistant writes."""
+"""Everything that the assistant writes."""
 
 _LABELLED = {"labels", "mask", "messages"}
 _ROLES = {"system", "developer", "user", "assistant", "tool"}
@@ -183,10 +183,10 @@ class _Plan(NamedTuple):
     writer: PromptWriter
     definitions: list[dict[str, Any]]
     vocab: Vocab | None
-    """None: no ids are asked for."""
+    """None if no ids are needed."""
     wanted: frozenset[str]
     parser: Parser | None
-    """The one that labels; None: no labels are asked for."""
+    """Makes the labels. None if no labels are needed."""
     learned: bytes
     """A byte for each region: 1 if it is learned."""
     roles: frozenset[str]

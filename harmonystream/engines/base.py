@@ -117,7 +117,7 @@ class Sampled:
 
 
 Output: TypeAlias = "int | Sequence[int] | str | Sampled | Finished"
-"""One item of a generation: an id, several ids, text, or the end. A generation has ids or text, never both."""
+"""One item of a generation: an id, several ids, text, or the end. A generation has either ids or text."""
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["SERVERS", "Completions", "Generated", "Server", "context_of", "first_model"]
 
 _OBJECT = b"data: {"
-"""What a piece begins with that is one event, as most are."""
+"""The beginning of a piece that is exactly one event, as most pieces are."""
 _IDS = 1 << 32
-"""What an id is less than, whatever the vocabulary."""
+"""All ids are below this, in any vocabulary."""
 _SKIP = {"skip_special_tokens": False}
 _BY_ID = {"return_tokens_as_token_ids": True}
 _MARKERS = {**_SKIP, "spaces_between_special_tokens": False}

@@ -12,7 +12,7 @@ from .base import Prompt
 __all__ = ["Beginning"]
 
 _COMPARED = 1 << 12
-"""Bytes before a place that are compared with those before another one."""
+"""How many bytes before a place are compared with those before another one."""
 
 
 class Beginning:

@@ -30,24 +30,24 @@ if TYPE_CHECKING:
 __all__ = ["EventSource", "HttpEngine", "SseReader", "loads", "object_of", "taken"]
 
 MAX_EVENT = 1 << 24
-"""Bytes of one server-sent event. vLLM's first one repeats the ids of the whole prompt."""
+"""The limit for the bytes of one server-sent event. vLLM's first event repeats the ids of the whole prompt."""
 MAX_REFUSAL = 1 << 12
-"""Bytes read of a body that says why a request was refused."""
+"""How many bytes are read of the body of a refusal."""
 LINGER = 0.2
-"""Seconds that a body may take to end after `[DONE]`."""
+"""How many seconds a body may take to end after `[DONE]`."""
 SHOWN = 200
-"""Bytes of an answer that an error shows."""
+"""How many bytes of an answer an error shows."""
 PAUSE = 0.5
-"""Seconds before a request is sent again; each time twice as many."""
+"""The seconds before a request is repeated. They double each time."""
 LONGEST_PAUSE = 30.0
-"""Seconds, also if a server asks for more in `Retry-After`."""
+"""The most seconds, even if a server asks for more in `Retry-After`."""
 BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses after which the same request may succeed."""
 _DONE = b"[DONE]"
 _IDS = ("prompt", "token_ids")
-"""What servers call the ids of a prompt."""
+"""The servers' names for a prompt's ids."""
 LONG = 1 << 14
-"""Ids or characters of a prompt, or bytes of a body, that are not written and sent at once."""
+"""From this many ids or characters of a prompt, or bytes of a body, it is written and sent in pieces."""
 
 
 class SseReader:
@@ -58,7 +58,7 @@ class SseReader:
         self._data: list[bytes] = []  # the data lines of an unfinished event
         self._size = 0  # the bytes in both
         self.is_between = True
-        """Has every event ended that has begun?"""
+        """Has every event that has begun ended?"""
 
     def feed(self, piece: bytes) -> list[bytes]:
         """The data of each event that is complete now. Raises EngineError for an event above `MAX_EVENT` bytes."""
@@ -96,7 +96,7 @@ class EventSource:
         self.wait: Callable[[], Awaitable[bytes]] = response.content.readany
         self.ended = False
         self.is_between = True
-        """Has every event ended that has begun, and was there one?"""
+        """Has every event that has begun ended, and was there at least one?"""
         self.url = str(response.url)
         self._content = response.content
         self._reader = SseReader()

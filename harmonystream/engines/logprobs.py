@@ -11,9 +11,9 @@ from ..errors import EngineError
 __all__ = ["token_logprobs"]
 
 _ID = "token_id:"
-"""How vLLM spells a token as its id."""
+"""The prefix with which vLLM writes a token as its id."""
 LEAST = -9999.0
-"""The API's logprob of a token that cannot be."""
+"""The API's logprob of an impossible token."""
 
 
 def token_logprobs(given: Any, ids: Sequence[int], vocab: Vocab, most: int) -> list[dict[str, Any]]:

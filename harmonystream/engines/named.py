@@ -8,7 +8,7 @@ from .base import Engine
 __all__ = ["ENGINES", "engine_of", "kind_and_url"]
 
 ENGINES = ("vllm", "vllm-tokens", "sglang", "tensorrt_llm", "completions", "llama-server", "recorded")
-"""Kinds of engines; `completions` is any server of /v1/completions that keeps markers in its text."""
+"""Kinds of engines. `completions` is any server with /v1/completions that keeps markers in its text."""
 _SERVERS = {"vllm": "vllm", "sglang": "sglang", "tensorrt_llm": "tensorrt_llm", "completions": "text"}
 
 

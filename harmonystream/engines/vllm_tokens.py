@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["VllmTokens"]
 
 MOST = 1 << 28
-"""Bytes of a rendered prompt: a picture's values are in it."""
+"""The limit for the bytes of a rendered prompt, which contains the values of pictures."""
 _NO_TOKENIZER = "requires a tokenizer"
 _GENERATE, _RENDER = "/inference/v1/generate", "/v1/chat/completions/render"
 
@@ -59,7 +59,9 @@ class VllmTokens(HttpEngine):
         self._renderer = None if render is None else HttpEngine(render.rstrip("/"), headers=given, **options)
         self._entered = AsyncExitStack()
         self._constrains = True
-        """Does it constrain its output? One with `--tokens-only` cannot, which it says when it is asked to."""
+        """Does the server constrain its output? With `--tokens-only` it cannot, and answers a request for it with an
+        error.
+        """
 
     @property
     def renders(self) -> bool:

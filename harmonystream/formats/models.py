@@ -170,7 +170,7 @@ def format_for(model_name: str) -> str:
 
 
 _MAX_KNOWN = 256
-"""Characters of a name whose format is remembered: every request of a server names its model."""
+"""Up to this many characters, a name's format is cached, because every request of a server names its model."""
 
 
 class _Found(NamedTuple):

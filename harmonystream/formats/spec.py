@@ -33,25 +33,27 @@ class Format(NamedTuple):
     """
 
     name: str
-    """As passed to `Parser`: 1 to 16 ASCII characters."""
+    """The format's name, as passed to `Parser`: 1 to 16 ASCII characters."""
     think: tuple[Marker, Marker] | None = None
-    """The opener and the closer of reasoning; None: the model has none."""
+    """The opener and the closer of reasoning. None if the model does not reason."""
     section: tuple[Marker, Marker] | None = None
-    """The opener and the closer around all calls of one go; None: there are none.
+    """The opener and the closer around all calls of one turn. None if there are none.
 
-    Where calls are nothing but wrapped JSON or Python calls, "" as an opener says that an answer may begin with one,
-    and "" as a closer that the end of the calls is enough.
+    If all calls are wrapped JSON or Python calls, "" as the opener means that an answer may begin with a call, and ""
+    as the closer means that the end of the calls is enough.
     """
     call: tuple[Marker, Marker, Marker] | None = None
-    """Opener, end of the name, closer; None: calls are wrapped JSON or Python calls only.
+    """Opener, end of the name, closer. None if all calls are wrapped JSON or Python calls.
 
-    "" as an end of the name: it ends before the next marker or `{`. "" as the closer: the call ends with its JSON.
+    With "" as the end of the name, the name ends before the next marker or `{`. With "" as the closer, the call ends
+    with its JSON.
     """
     pair: tuple[Marker, Marker, Marker, Marker] | None = None
-    """Key opener, end of the key, value opener ("" if the key's end is one), value closer; None: the body is JSON."""
+    """Key opener, end of the key, value opener ("" if the key's end is one), value closer. None if the body is JSON."""
     element: tuple[Marker, Marker, Marker] | None = None
-    """Of tags that are named after arguments, as in <city>Rome</city>: what is before the name, the end of the tag, and
-    what is before the name in a closer. An element with elements in it is an object or an array; None: there are none.
+    """For tags with the names of arguments, as in <city>Rome</city>: the text before the name, the end of the tag, and
+    the text before the name in a closer. An element that contains elements is an object or an array. None if there are
+    none.
     """
     item: str = "item"
     """The name of an element that is an item of an array."""
@@ -66,59 +68,62 @@ class Format(NamedTuple):
         "id": "id",
         "type": "other",
     }
-    """Keys of a wrapped call -> "name", "arguments", "id" or "other"; "*" -> "call": each key is a name."""
+    """Maps the keys of a wrapped call to "name", "arguments", "id" or "other". "*" -> "call": each key is a name."""
     between: str = ""
-    """What may part two wrapped calls outside of an array, such as ";"."""
+    """The text that may separate two wrapped calls outside of an array, such as ";"."""
     body: str = "json"
     """How arguments without tags are written: "json", "python" as in `[f(a=1, b="x")]`, or "object" as in `f{a:1}`."""
     quote: Marker = ""
-    """What opens and closes a string where `body` is "object"."""
+    """The text that opens and closes a string, if `body` is "object"."""
     bare: str = "any"
     """Calls outside a section: "any", "no", or "declared" (only what cannot be prose)."""
     name_as: str = "plain"
     """"plain"; "function": the word `function`, then the name (DeepSeek-V3); "call": `call:`, then the name (Gemma);
     "id": an id with the name in it (Kimi)."""
     call_id: Marker = ""
-    """What is between the name of a call and its id, which ends where the name would; "": ids do not follow names."""
+    """The text between a call's name and its id, which ends where the name would. "" if ids do not follow names."""
     empty_call: str = ""
-    """An end of the name that closes the call as well, such as "/>"."""
+    """An end of the name that also closes the call, such as "/>"."""
     newlines: str = "keep"
-    """"strip": one newline at either end of a value is layout; "keep": it belongs to the value."""
+    """"strip": one newline at either end of a value is layout. "keep": it belongs to the value."""
     untyped: str = "string"
     """The type of a value without a schema: "string", or "json" if it is valid JSON."""
     typed: Mapping[str, str] = {}
-    """Ends of a key that say the value's type, "string" or "json"."""
+    """Ends of a key that determine the value's type, "string" or "json"."""
     value_type: tuple[Marker, Marker] | None = None
-    """The opener and the closer around a value's type, between the key and the value; None: there are none."""
+    """The opener and the closer around a value's type, between the key and the value. None if there are none."""
     cdata: tuple[Marker, Marker] | None = None
-    """The opener and the closer of text in a value that is read as it is: ("<![CDATA[", "]]>"); None: there is none."""
+    """The opener and the closer of verbatim text in a value: ("<![CDATA[", "]]>"). None if there are none."""
     control: bool = False
-    """The markers are control tokens: their characters in other tokens are text."""
+    """True if the markers are control tokens. Then their characters in other tokens are text."""
     stops: tuple[str, ...] = ()
-    """Where generation should stop; never shown."""
+    """The stops of a generation. They are never shown."""
     turns: tuple[str, ...] = ()
     """The markers that begin another turn of the conversation."""
     drop: tuple[str, ...] = ()
-    """Markers that mean nothing and are never shown."""
+    """Markers without a meaning, which are never shown."""
     keep: tuple[str, ...] = ()
-    """Control tokens whose text is text."""
+    """Control tokens that are shown as text."""
     fenced: str = "text"
-    """A call that is the first thing in a Markdown fence: "text", for the model shows it, or "call"."""
+    """A call at the beginning of a Markdown fence: "text" if the model only shows it, or "call"."""
     mention: str = "text"
-    """`<think>` inside a line, quoted or without its closer, or in a fence: "text", for the answer speaks of it, or
-    "think"."""
+    """`<think>` inside a line, quoted or without its closer, or in a fence: "text" if the answer only mentions it, or
+    "think".
+    """
     after_call: str = "same"
-    """What follows a call in open reasoning: the "same", reasoning, or "content"."""
+    """The text after a call in open reasoning: "same" for reasoning, or "content"."""
     encoding: str = ""
-    """How prompts are written where models come without a chat template: "dsml"; "": by the model's template."""
+    """How prompts are written if models have no chat template: "dsml". "": with the model's template."""
     think_label: str = ""
-    """What may follow the opener of reasoning as the rest of its line, such as the name of a channel; never shown."""
+    """The rest of the line after the opener of reasoning, such as the name of a channel. It is never shown."""
     answer: tuple[str, ...] = ()
-    """Markers that begin the answer: never shown, and open thoughts end there."""
+    """Markers that begin the answer. They are never shown, and end open reasoning."""
     bare_line: str = "text"
-    """A line that begins with a call of a declared tool and has no opener: "text", or a "call"."""
+    """A line that begins with a call of a declared tool, without an opener: "text", or a "call"."""
     attribute: Marker = ""
-    """What may follow the name of a call before its end, and is not read with what comes after it: '" index="'."""
+    """Text after a call's name that may come before the name's end. It and the rest up to the end are ignored: '"
+    index="'.
+    """
 
     def to_dict(self) -> dict[str, Any]:
         """The fields that differ from their defaults, ready for JSON or TOML: tuples are lists."""

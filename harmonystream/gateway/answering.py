@@ -45,10 +45,10 @@ from .requests.unsupported import HEADER, Rule, rule_of
 __all__ = ["APIS", "Api", "Gateway"]
 
 IN_A_THREAD = 1 << 15
-"""Bytes of a request from which it is read, and its prompt written, in a thread: other streams go on meanwhile."""
+"""From this many bytes on, a request is read and its prompt written in a thread, so that other streams go on."""
 Earlier = Mapping[Reference, list[Any]]
 GONE = 499
-"""The status in the log of a request whose client left before its answer."""
+"""The status in the log if the client left before its answer."""
 
 
 class Api(NamedTuple):

@@ -18,17 +18,17 @@ from typing import Any
 MAX_SECONDS = 10.0
 MAX_CHARACTERS = 64_000_000
 MAX_NUMBER = 1_000_000
-"""What an operator, a method or a filter may be given as a number, and how many items a list may have."""
+"""The largest number that an operator, a method or a filter may get, and the most items of a list."""
 MAX_BITS = 4096
-"""How long an integer may become by `*` and `**`."""
+"""The most bits of an integer that `*` and `**` may make."""
 NUMBER = 400
 """The most characters that a float has when it is formatted without a width."""
 MAX_SLOW = 100_000
-"""The characters that a filter which searches or wraps its text in Python may be given."""
+"""The most characters for a filter that searches or wraps text in Python."""
 MAX_DEPTH = 500
-"""How deep lists and dicts may be inside each other."""
+"""How deep lists and dicts may nest."""
 MAX_FORMAT = 1000
-"""The characters of a format of `strftime_now`."""
+"""The most characters of a format of `strftime_now`."""
 
 DEADLINE: ContextVar[float] = ContextVar("harmonystream_template_deadline", default=float("inf"))
 
@@ -290,7 +290,7 @@ TEXT = frozenset(
         "xmlattr",
     ]
 )
-"""Filters that make a text of whatever they are given."""
+"""Filters that convert any value to text."""
 SLOW = frozenset(["title", "urlencode", "urlize", "striptags", "wordwrap", "wordcount", "pprint", "xmlattr"])
 ITEMS = frozenset(
     [
@@ -367,7 +367,7 @@ GROWTH: dict[str, Callable[..., int]] = {
     "wordwrap": _wrapped,
     "urlize": _wrapped,
 }
-"""A filter -> how many characters it makes at most of its text and its options."""
+"""A filter -> the most characters that it makes from its text and its options."""
 
 
 def _bounded_items(items: Iterable[Any], separator: Any) -> Iterator[Any]:

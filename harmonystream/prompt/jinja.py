@@ -22,7 +22,7 @@ __all__ = ["compiled", "parsed", "run"]
 
 MAX_SOURCE = 2_000_000
 MAX_INDENT = 32
-"""Of `tojson`, in spaces; a separator may be as long."""
+"""The most spaces of an indent in `tojson`. A separator may be as long."""
 
 
 class _Run(NamedTuple):

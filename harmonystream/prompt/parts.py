@@ -14,7 +14,7 @@ __all__ = ["MEDIA", "arguments_object", "arguments_text", "content_of", "plain",
 _JSON = json.JSONEncoder(ensure_ascii=False)
 
 TEXT = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
-"""Parts that are text, and the field that has it."""
+"""Types of parts that are text, and the fields that contain it."""
 
 MEDIA = frozenset(
     (
@@ -22,7 +22,7 @@ MEDIA = frozenset(
         *("file", "input_file", "document", "search_result"),
     )
 )
-"""Parts that only a template may know what to do with."""
+"""Types of parts that only a template may understand."""
 
 
 def plain(value: Any, where: str) -> Any:

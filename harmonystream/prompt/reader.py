@@ -16,7 +16,7 @@ _REASONING = ("reasoning_content", "reasoning", "thinking")
 """Fields of a message that may have its reasoning as text. The first one that the message has counts."""
 
 _READ = frozenset((*_REASONING, "role", "content", "tool_calls", "function_call", "type", "id", "status", "refusal"))
-"""Fields that are read here; others are handed on, for templates that know them."""
+"""Fields that are read here. Others are passed on, for templates that use them."""
 
 
 class Reader:

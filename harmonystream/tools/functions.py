@@ -186,4 +186,4 @@ class TypeCheck:
 
 
 _ABOUT_TYPES = ("_type", "_parsing", "_error", "_attributes_type", "_from_float")
-"""What the names of pydantic's errors about types end with."""
+"""The endings of the names of pydantic's errors about types."""

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["Connection", "Text"]
 
 MAX_PAGES = 100
-"""Pages of a server's list of tools."""
+"""The most pages of a server's list of tools."""
 
 CLOSING = 10.0
-"""Seconds that a connection has to close. A server of one's own process has some of them to end by itself."""
+"""How many seconds a connection has to close. A server in a process of its own has some of them to end by itself."""
 
 
 class Text(str):
@@ -174,7 +174,7 @@ def _text(result: CallToolResult) -> Text:
 
 
 MAX_TEXT = 10_000_000
-"""Characters of structured content that are written. `Tools.max_result` cuts what the model reads."""
+"""How many characters of structured content are written. `Tools.max_result` cuts the text for the model."""
 
 
 def _said(block: Any) -> str:

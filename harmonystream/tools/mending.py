@@ -10,10 +10,10 @@ from typing import Any, NamedTuple, NoReturn, TypeAlias
 __all__ = ["MAX_MENDED", "Misfit", "described", "mended"]
 
 MAX_ERRORS = 10
-"""Misfits that are named to the model in one answer."""
+"""How many misfits an answer names to the model."""
 
 MAX_MENDED = 32
-"""Strings that are tried as JSON in one call. Each try validates all arguments, so that more would take long."""
+"""How many strings of one call are tried as JSON. Each try validates all arguments, so more would take long."""
 
 _LITERALS = {"True": "true", "False": "false", "None": "null"}
 
@@ -31,7 +31,7 @@ class Misfit(NamedTuple):
 
 
 Misfits: TypeAlias = "Callable[[Any], Sequence[Misfit]]"
-"""What does not fit in a value: all of it, or more than `MAX_MENDED`."""
+"""A function that returns what does not fit in a value: all of it, or more than `MAX_MENDED`."""
 
 
 def mended(value: Any, misfits: Misfits) -> Any:

@@ -29,7 +29,7 @@ ErrorKind: TypeAlias = Literal[
 ]
 
 MAX_ERROR = 2000
-"""Characters of an error's message."""
+"""The most characters of an error's message."""
 
 
 class ToolError(Exception):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["PendingCall", "answer"]
 
 GRACE = 1.0
-"""Seconds that a cancelled coroutine has to end before it is abandoned."""
+"""How many seconds a cancelled coroutine has to end before it is abandoned."""
 
 _abandoned: set[asyncio.Task[Any]] = set()
 """Coroutines that were cancelled and still run. The loop keeps only weak references to its tasks."""

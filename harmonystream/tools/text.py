@@ -18,7 +18,7 @@ from ..surrogates import without_surrogates
 __all__ = ["Writer", "sized"]
 
 MAX_DEPTH = 100
-"""Levels of nested arrays and objects. An object that contains itself exceeds it."""
+"""The most levels of nested arrays and objects. An object that contains itself exceeds it."""
 
 _BY_STR = (Decimal, UUID, PurePath, timedelta)
 

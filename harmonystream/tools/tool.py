@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["Tool"]
 
 MAX_NAME = 256
-"""Characters of a name."""
+"""The most characters of a name."""
 _NEVER = frozenset(" <>|")
-"""A name stands among markers and words, where these would end it."""
+"""A name is used among markers and words, where these characters would end it."""
 
 Bound: TypeAlias = "tuple[tuple[Any, ...], dict[str, Any]]"
 """The positional and the keyword arguments that a function is called with."""

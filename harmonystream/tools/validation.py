@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["SchemaBinder"]
 
 BACKTRACK_LIMIT = 100_000
-"""Steps that a `pattern` may go back while it is matched. More count as a misfit: models choose the text."""
+"""How many steps a `pattern` may backtrack. More count as a misfit, because models choose the text."""
 
 _ABOUT_TYPES = frozenset({"type", "enum", "const", "anyOf", "oneOf"})
 

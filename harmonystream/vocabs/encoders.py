@@ -31,10 +31,10 @@ O200K_PATTERN = "|".join(
 
 
 LONGEST_SPACE = 8192
-"""Characters of white space that are encoded at once. tiktoken panics where a run is some hundred thousand long."""
+"""How many characters of white space are encoded at once. tiktoken panics at runs of some hundred thousand."""
 _LONG_SPACE = re.compile(rf"(?<!\s)\s{{{LONGEST_SPACE},}}")
 PIECE = 1 << 15
-"""Characters of a long text that are encoded at once, about. Each call makes a list while it holds the GIL."""
+"""About how many characters of a long text are encoded at once. Each call makes a list while it holds the GIL."""
 _ENDS = re.compile(
     r"(?<=[A-Za-z0-9\u0400-\u04ff\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3])"
     r"(?=[ \t\r\n,.;:!?()\[\]{}<>\"=+*/|\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f])|(?<=[A-Za-z])(?=[0-9])"

@@ -36,7 +36,7 @@ __all__ = [
 
 
 class HarmonyEncodingName(str, Enum):
-    """The encodings that there are."""
+    """The available encodings."""
 
     HARMONY_GPT_OSS = "HarmonyGptOss"
 
@@ -46,7 +46,7 @@ class HarmonyEncodingName(str, Enum):
 
 @dataclass
 class RenderConversationConfig:
-    """auto_drop_analysis: the analysis before an answer is left out."""
+    """auto_drop_analysis: leave out the analysis before an answer."""
 
     auto_drop_analysis: bool = True
 
@@ -66,7 +66,7 @@ def load_harmony_encoding(name: str | HarmonyEncodingName) -> HarmonyEncoding:
 
 
 class HarmonyEncoding:
-    """Made by `load_harmony_encoding`. What encodes text needs the extra `prompt`."""
+    """Made by `load_harmony_encoding`. Encoding text needs the extra `prompt`."""
 
     def __init__(self, vocab: Vocab) -> None:
         self._vocab = vocab
@@ -90,13 +90,13 @@ class HarmonyEncoding:
     def render_conversation_for_training(
         self, conversation: Conversation, config: RenderConversationConfig | None = None
     ) -> list[int]:
-        """The whole conversation; a final answer at its end is closed by `<|return|>`."""
+        """The whole conversation. A final answer at its end is closed with `<|return|>`."""
         return self._render(conversation, config, training=True)
 
     def render_conversation(
         self, conversation: Conversation, config: RenderConversationConfig | None = None
     ) -> list[int]:
-        """The conversation as it is."""
+        """The conversation, unchanged."""
         return self._render(conversation, config)
 
     def render(self, message: Message, render_options: RenderOptions | None = None) -> list[int]:
@@ -125,7 +125,7 @@ class HarmonyEncoding:
     def parse_messages_from_completion_tokens(
         self, tokens: Sequence[int], role: Role | None = None, *, strict: bool = True, recover: bool = False
     ) -> list[Message]:
-        """The messages of a whole completion. strict, recover: as StreamableParser has them."""
+        """The messages of a whole completion. strict, recover: as in StreamableParser."""
         parser = StreamableParser(self, role, strict=strict, recover=recover)
         for token in tokens:
             parser.process(token)
@@ -140,8 +140,8 @@ class HarmonyEncoding:
         allowed_special: Literal["all"] | AbstractSet[str] = frozenset(),
         disallowed_special: Literal["all"] | Collection[str] = "all",
     ) -> list[int]:
-        """The ids of a text. Special tokens that are allowed become control ids; of those that are neither allowed nor
-        disallowed, the text is encoded. Raises HarmonyError for one that is disallowed.
+        """The ids of a text. Special tokens that are allowed become control ids. Special tokens that are neither
+        allowed nor disallowed are encoded as text. Raises HarmonyError for one that is disallowed.
         """
         allowed = self.special_tokens_set if allowed_special == "all" else set(allowed_special)
         refused = self.special_tokens_set - allowed if disallowed_special == "all" else set(disallowed_special)
@@ -181,11 +181,11 @@ class HarmonyEncoding:
         return self._vocab.is_control(token)
 
     def stop_tokens(self) -> list[int]:
-        """What ends a message."""
+        """The ids that end a message."""
         return [self._vocab.control[name] for name in ("<|end|>", "<|call|>", "<|return|>")]
 
     def stop_tokens_for_assistant_actions(self) -> list[int]:
-        """What ends a generation."""
+        """The ids that end a generation."""
         return [self._vocab.control[name] for name in ("<|return|>", "<|call|>")]
 
 

@@ -16,7 +16,7 @@ __all__ = ["Model"]
 
 
 class Model:
-    """The base of dataclasses that stand for models of pydantic. It has those methods that other programs call."""
+    """The base of dataclasses that replace pydantic's models. It has the methods that other programs call."""
 
     _parts: ClassVar[Mapping[str, Any]] = {}
     """Of fields that are not plain: what makes their value of what model_dump() has made of it."""
@@ -31,7 +31,7 @@ class Model:
         exclude_defaults: bool = False,
         **_: Any,
     ) -> dict[str, Any]:
-        """The fields as a dict, and those of what they hold. mode: "json" has values in place of enumerations."""
+        """The fields as a dict, including nested ones. mode: "json" has values in place of enumerations."""
         made = {}
         usual = type(self).__dict__
         for one in fields(self):  # type: ignore[arg-type]
@@ -52,7 +52,7 @@ class Model:
         return json.dumps(made, indent=indent, ensure_ascii=False, separators=separators)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """A copy, in which the fields of `update` have other values, which are not checked."""
+        """A copy with other values in the fields of `update`, which are not checked."""
         made = copy.deepcopy(self) if deep else copy.copy(self)
         for name, value in (update or {}).items():
             setattr(made, name, value)
@@ -80,7 +80,7 @@ class Model:
 
     @classmethod
     def model_validate_json(cls, json_data: str | bytes, **_: Any) -> Self:
-        """Of JSON. Raises ValueError."""
+        """An object from JSON. Raises ValueError."""
         return cls.model_validate(json.loads(json_data))
 
     @classmethod

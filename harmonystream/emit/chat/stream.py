@@ -56,7 +56,7 @@ class ChatStream(EventStream):
     _time = "created"
     _counts = CHAT.read, CHAT.written, "total_tokens"
     choice = 0
-    """Its index."""
+    """The index of the choice."""
     _include_usage = False
     _extra = _NOTHING
     _calls_shown: int | None = None

@@ -15,7 +15,7 @@ _WHOLE = re.compile(
     r'(?:[^"\\]+|\\["\\/bfnrt]|\\u(?![dD][89a-fA-F])[0-9a-fA-F]{4}'
     r"|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})*"
 )
-"""What can be decoded of a JSON text: all but an escape that has not ended, and half of a surrogate pair."""
+"""The part of a JSON string that can be decoded: everything but an unfinished escape, and half of a surrogate pair."""
 _LONGEST_OPENING = 256
 
 

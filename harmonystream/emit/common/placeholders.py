@@ -15,13 +15,13 @@ Parts = tuple[list[bytes], str]
 Items = dict[tuple[str, str, int], Parts]
 
 CHANNELS = (None, "analysis", "commentary", "final", "?")
-"""By number; the last one is any other."""
+"""Channels by number. The last one stands for any other channel."""
 
 _STEM = os.urandom(16).hex()
 _LETTERS = "Aabcdefghijklmnopqrstuvwxyz"
 _JSON = "Acikovnpquxyz"
 HOLE = {letter: _STEM + letter for letter in _LETTERS}
-"""By the hole's letter: what a payload has in its place. They are random, so no id or name contains them."""
+"""The placeholders by the letters of their holes. They are random, so no id or name contains them."""
 _FOUND = re.compile(f',?"{_STEM}([{_LETTERS}])":0|"{_STEM}([{_JSON}])"|{_STEM}([{_LETTERS}])')
 
 

@@ -49,7 +49,7 @@ class EventStream(SseWriter):
     """The field that numbers the payloads, if the API has one."""
     _identity: ClassVar[int] = 3  # attributes of a stream whose options are all defaults: id, model, created
     _counts: ClassVar[tuple[str, ...]]
-    """The API's names of the tokens of the prompt, of the response, and of both."""
+    """The API's names for the tokens of the prompt, of the response, and of both."""
     _call_prefix: ClassVar[str] = "call"  # the prefix of call ids
     _api: ClassVar[bytes]  # a letter that marks this API's states
     _time: ClassVar[str] = ""  # the name of the time's field, if the API has one
@@ -58,7 +58,7 @@ class EventStream(SseWriter):
     _own_call_id: Callable[[int], str] | None = None
     _taken: frozenset[str] = frozenset()
     _prompt_tokens = 0
-    """What is known of them at the beginning. -1: more than that is known of the usage."""
+    """The prompt tokens that are known at the beginning. -1 if the usage has more than these."""
     _asked = 0  # which hooks the writer calls in Python: see SseWriter._asks()
     _takes_events = False  # do its events come from other parsers?
     _ends_oddly = False  # does its end have more than the usual fields?

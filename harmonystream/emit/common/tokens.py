@@ -13,7 +13,7 @@ from .state import State, are_counts, is_count, placed
 __all__ = ["Tokens", "as_sent", "taken_until"]
 
 LEAST = -9999.0
-"""The logprob of what cannot be."""
+"""The logprob of an impossible token."""
 
 
 class Tokens:

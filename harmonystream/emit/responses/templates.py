@@ -14,7 +14,7 @@ from .items import CALLS, Item, Message, Search
 __all__ = ["VARIANTS", "templates_of"]
 
 VARIANTS = {type: number for number, type in enumerate(CALLS, 1)}
-"""Of the items of calls, by type. 0: a function's, with nothing but its id and name."""
+"""Variants for the items of calls, by type. 0 is a function call's, with only its id and name."""
 
 
 @lru_cache(maxsize=256)

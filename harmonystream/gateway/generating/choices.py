@@ -14,7 +14,7 @@ from ...engines.base import Arrived, add_usage
 __all__ = ["merged"]
 
 _AHEAD = 16
-"""Items of one choice that may wait for a slow client."""
+"""How many items of one choice may wait for a slow client."""
 
 
 async def merged(sources: Sequence[AsyncIterator[Any]]) -> AsyncGenerator[tuple[int, Any], None]:

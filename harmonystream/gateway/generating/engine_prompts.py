@@ -20,7 +20,7 @@ __all__ = ["EnginePrompt", "Spellings", "chat_request"]
 
 MOST_PICTURES = 64
 _WAYS = "thinking", "enable_thinking"
-"""How templates call the variable that turns reasoning on or off: each reads its own."""
+"""The templates' names for the variable that turns reasoning on or off. Each template has its own."""
 
 
 @dataclass(frozen=True)

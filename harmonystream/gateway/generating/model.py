@@ -35,13 +35,13 @@ _SWITCHES = frozenset({"enable_thinking", "thinking", "thinking_budget"})
 _OWN = frozenset({"tools", "model", "format", "template", "vocab", "date", "dialect", "training", "continue_final"})
 """Keywords of `render` that a request's `chat_template_kwargs` may not set."""
 _EFFORTS = {"minimal": "low", "xhigh": "high", "max": "high"}
-"""Efforts that gpt-oss does not know, and the nearest that it does."""
+"""Efforts that gpt-oss does not have, and the nearest ones that it has."""
 _ASKS, _PATIENCE = 10.0, 2.0
-"""Seconds between questions for the context, and how long an engine may take for the answer."""
+"""The seconds between requests for the context, and how long an engine may take to answer one."""
 _LONGEST = 500
-"""Characters of what is wrong with a conversation, which may quote it."""
+"""How many characters of an error about a conversation are shown, because it may quote the conversation."""
 _UNKNOWN = 4096
-"""Tokens of an answer where neither the request nor the settings say a number, and no context is known."""
+"""The most tokens of an answer if neither the request nor the settings have a limit, and no context is known."""
 log = logging.getLogger("harmonystream.gateway")
 _SAMPLING = frozenset(one.name for one in fields(Sampling)) - {"max_tokens", "stop", "logprobs", "extra", "headers"}
 
@@ -97,7 +97,7 @@ class Served:
         self._writes_itself = isinstance(self.row, HeaderFormat) or bool(self.row.encoding)
         self._vocab = None if model.tokenizer is None else _vocab_of(model.tokenizer)
         self.renders = any(getattr(engine, "renders", False) for engine in self.engines)
-        """Do the engines write the prompts? They then take pictures, too."""
+        """Do the engines write the prompts? If so, they also take pictures."""
         if self.renders and model.server_tools is not None:
             raise ValueError(f"the model {model.name} has tools that run here: its prompts must be written here, too")
         self._template: Template | None = None

@@ -19,11 +19,13 @@ from .timeouts import Timeouts
 __all__ = ["Pool", "is_engines_fault"]
 
 PREFIX = 256
-"""Tokens of a prompt by which it is sent where prompts that begin alike went before; text: four times as many."""
+"""How many tokens of a prompt choose the engine to which similar prompts went before. In text, four times as many
+bytes.
+"""
 SLACK = 4
-"""How many generations more than the least busy engine such an engine may have."""
+"""How many more generations than the least busy engine this engine may have."""
 COOLING = 1.0, 30.0
-"""Seconds for which an engine that failed is avoided: at first, and at most."""
+"""How many seconds an engine that failed is avoided: the first time, and at most."""
 _STATUSES = (408, 429, 500, 502, 503, 504)
 
 

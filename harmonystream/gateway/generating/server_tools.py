@@ -30,7 +30,7 @@ Generate = Callable[[Prompt, Sampling, "Plan | None"], AsyncIterator[Any]]
 """The items of one generation."""
 
 _UNLIMITED = 1 << 20
-"""Tokens of all rounds where nobody says a number."""
+"""The tokens of all rounds, if there is no limit."""
 _OF_CALLS = (ToolCallDelta, ToolCallEnd, ValueStart, ValueDelta, ValueEnd)
 
 

@@ -31,11 +31,11 @@ from .inspection import MOST, Inspection, inspected, page_with, prompt_tokens
 __all__ = ["Inspector"]
 
 KEPT = 32
-"""Streams that are kept."""
+"""How many streams are kept."""
 MOST_DETAILS = 4096
-"""Tokens whose events and frames are shown at once, unless it is the end of a stream."""
+"""For how many tokens events and frames are shown at once, except at the end of a stream."""
 EXCERPT = 60
-"""Characters of a prompt's end that the list of streams shows."""
+"""How many characters of a prompt's end the list of streams shows."""
 
 
 @dataclass

@@ -24,10 +24,10 @@ _LINE = re.compile(r"([A-Za-z0-9._-]{1,64})\s+([0-9a-f]{64})((?:\s+\w+=\S+)*)")
 _COUNT = re.compile(r"[0-9]{1,12}")
 MOST = 10_000
 LOOKS = 1.0
-"""Seconds between looks at the file."""
+"""The seconds between checks of the file."""
 log = logging.getLogger("harmonystream.gateway")
 LONGEST = 512
-"""Characters of a key that is sent."""
+"""The most characters of a key in a request."""
 
 
 def new_key() -> str:

@@ -14,7 +14,7 @@ _PER_TOKEN = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1
 
 
 _RESERVED = 1 << 20
-"""Bytes of each file of metrics that processes share."""
+"""The bytes of each shared metrics file."""
 
 
 def _reserve(folder: str | None) -> None:

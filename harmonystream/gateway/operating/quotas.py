@@ -19,7 +19,7 @@ __all__ = ["Quotas", "forget_process", "too_many", "used_up"]
 log = logging.getLogger("harmonystream.gateway")
 _CODE = "rate_limit_exceeded"
 _OWNERS = 10_000
-"""Owners whose use of tokens is remembered."""
+"""For how many owners the use of tokens is remembered."""
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS open (
     owner TEXT, process INTEGER, count INTEGER, PRIMARY KEY (owner, process)

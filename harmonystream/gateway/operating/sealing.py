@@ -12,7 +12,7 @@ from ...errors import missing_extra
 __all__ = ["Seal"]
 
 LEAST = 32
-"""Characters of the text from which the key is made, at least: 16 bytes in hexadecimal."""
+"""The fewest characters of the text from which the key is made: 16 bytes in hexadecimal."""
 _PLAIN, _SEALED = b"0", b"1"
 _NONCE = 12
 

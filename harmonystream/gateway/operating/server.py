@@ -66,7 +66,7 @@ def run(config: uvicorn.Config, sockets: list[socket.socket] | None = None, on_s
 
 
 MOST_HEAD = 1 << 18
-"""Bytes of a request's line and headers, about. They come before anybody knows whose request it is."""
+"""The limit for the bytes of a request's line and headers, roughly. They arrive before its owner is known."""
 
 
 def _bounded() -> Any:

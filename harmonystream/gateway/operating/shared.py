@@ -10,7 +10,7 @@ from contextlib import contextmanager
 __all__ = ["connect", "writing"]
 
 _WAIT = 5.0
-"""Seconds that a process waits for another one's transaction."""
+"""How many seconds a process waits for another one's transaction."""
 
 
 class _Connection(sqlite3.Connection):

@@ -17,14 +17,14 @@ from ..refused import Refused
 __all__ = ["Json", "read_json"]
 
 DEEPEST = 200
-"""Levels of lists and objects in a body."""
+"""The most levels of lists and objects in a body."""
 IN_A_THREAD = 1 << 15
-"""Bytes of a body from which it is read in a thread, so that other requests go on meanwhile."""
+"""From this many bytes on, a body is read in a thread, so that other requests go on."""
 MOST_GROUPS = 1_000_000
-"""Lists and objects in a body. Each is some hundred bytes of memory, and the collector of garbage looks at each."""
+"""The most lists and objects in a body. Each takes some hundred bytes, and the garbage collector visits each."""
 _PIECE = 1 << 20
 STEPS, MOST_STEPS = 200_000, 4_000_000
-"""Values and escapes in a body that the fast parser may read at once, and that there may be."""
+"""How many values and escapes of a body the fast parser may read at once, and how many a body may have."""
 
 
 class Json(JSONResponse):
@@ -93,7 +93,7 @@ def _in_steps(text: str, parse_constant: Any) -> Any:
 _PART = re.compile(
     r'(?:[^"\\\x00-\x1f]{1,4096}|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\[^\x00-\x1f]){0,512}'
 )
-"""A part of a JSON string, in which no surrogate pair is cut."""
+"""A part of a JSON string that splits no surrogate pair."""
 
 
 def _string(text: str, start: int, strict: bool = True) -> tuple[str, int]:

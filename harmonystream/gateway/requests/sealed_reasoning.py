@@ -16,7 +16,7 @@ __all__ = ["opened", "opened_blocks", "sealed"]
 
 _PREFIX = "hs1."
 MOST = 1 << 24
-"""Bytes of reasoning that one request may have when it is unpacked."""
+"""The most bytes of unpacked reasoning in one request."""
 
 
 def sealed(text: str) -> str:

@@ -13,12 +13,12 @@ from .request import ApiRequest
 __all__ = ["SERVER", "choose", "fields_of", "listed", "offer", "pick", "tool_name"]
 
 SERVER = "gateway"
-"""What clients read as the server that has run a call."""
+"""The server that, for clients, has run a call."""
 
 MOST_TOOLS = 1024
 LONGEST_NAME = 256
 _NAME = re.compile(rf"[^\s<>|\x00-\x1f\x7f]{{1,{LONGEST_NAME}}}")
-"""A name becomes a part of the text with markers that a call begins with, so that it must have none itself."""
+"""A name becomes a part of the text with markers at a call's beginning, so it must not contain markers."""
 _WORDS = {"none": "none", "auto": "auto", "required": "required", "any": "required"}
 _CHOICES = {
     "chat": '"none", "auto", "required", or {"type": "function", "function": {"name": …}}',
@@ -26,7 +26,7 @@ _CHOICES = {
     "messages": '{"type": "none"}, {"type": "auto"}, {"type": "any"}, or {"type": "tool", "name": …}',
 }
 _SHOWN = 10
-"""Names that an error says."""
+"""How many names an error lists."""
 
 
 def fields_of(tool: dict[str, Any]) -> dict[str, Any]:

@@ -12,9 +12,9 @@ __all__ = ["HEADER", "RULES", "Rule", "Unsupported", "rule_of"]
 Rule = Literal["auto", "ignore", "refuse"]
 RULES = ("auto", "ignore", "refuse")
 HEADER = "x-unsupported"
-"""The header by which a request chooses its own rule."""
+"""The header with which a request chooses its own rule."""
 SHOWN = 16
-"""Names in the warning and in the log, at most."""
+"""The most names in the warning and in the log."""
 
 
 @dataclass

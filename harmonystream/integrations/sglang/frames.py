@@ -33,7 +33,7 @@ _UNSAID = (
     *("return_input_ids_in_sglext", "return_output_ids_in_sglext", "return_sampling_mask"),
     *("return_flat_raw_output_top_logprobs", "continue_final_message"),
 )
-"""Fields of a request which ask for something that our emitter does not write."""
+"""Fields that ask for something that our emitter does not write."""
 
 
 class Frames:

@@ -173,7 +173,7 @@ _UNSAID = (
     *("echo", "return_token_ids", "return_prompt_text", "return_weight_versions", "logprob_token_ids"),
     *("kv_transfer_params", "use_beam_search"),
 )
-"""Fields of a request which ask for something that our emitters do not write."""
+"""Fields that ask for something that our emitters do not write."""
 
 
 def _left_to_vllm(serving: Any, request: Any, *, messages: bool) -> str | None:

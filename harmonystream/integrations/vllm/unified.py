@@ -38,9 +38,9 @@ class HarmonystreamParser(DelegatingParser):
 
     model: Model
     output: Output | None = None
-    """What has been read; None before the first token."""
+    """What has been read. None before the first token."""
     prompt: Sequence[int] | None = None
-    """Its ids; None until vLLM says them."""
+    """The prompt's ids. None until vLLM passes them."""
 
     def __init__(self, tokenizer: Any, tools: Any = None, *args: Any, **kwargs: Any) -> None:
         super().__init__(tokenizer, tools, *args, **kwargs)
