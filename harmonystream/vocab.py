@@ -38,7 +38,7 @@ _CONTROL_NAMES = {
 
 @cache
 def o200k_harmony() -> Vocab:
-    """The vocabulary of gpt-oss, from a file in this package: 201,089 ids, of which 1,091 are control ids.
+    """The vocabulary of gpt-oss, from a file in this package: 201,089 ids, including 1,091 control ids.
 
     Loaded once. Raises `VocabError` if the file is damaged.
     """
@@ -188,7 +188,7 @@ class _ByteLevel:
     def piece(self, piece: str) -> bytes:
         try:
             return bytes(self._bytes[char] for char in piece)
-        except KeyError:  # the tokenizer's own decoder takes such a piece as it is
+        except KeyError:  # the tokenizer's own decoder leaves such a piece unchanged
             return piece.encode()
 
     def added(self, content: str) -> bytes:
@@ -210,7 +210,7 @@ class _Sentencepiece:
 
 
 def _piece_reader(spec: Mapping[str, Any]) -> _ByteLevel | _Sentencepiece:
-    """A function that does to one piece what the tokenizer's decoder does."""
+    """A function that decodes one piece like the tokenizer's decoder."""
     steps = list(_decoder_steps(spec.get("decoder")))
     kinds = {step["type"] for step in steps}
     if "ByteLevel" in kinds and kinds <= {"ByteLevel", "Fuse"}:
@@ -247,7 +247,7 @@ def _model_pieces(model: Mapping[str, Any]) -> Iterable[tuple[str, int]]:
 
 
 def _tokenizer_text(tokenizer: Any) -> tuple[str | bytes, str]:
-    """The tokenizer.json, and what it is called in errors."""
+    """The tokenizer.json, and its name in errors."""
     fast = getattr(tokenizer, "backend_tokenizer", tokenizer)
     if hasattr(fast, "to_str"):
         return fast.to_str(), _type(tokenizer)
@@ -262,7 +262,7 @@ def _tokenizer_text(tokenizer: Any) -> tuple[str | bytes, str]:
 
 
 def _file_of(path: str | os.PathLike[str]) -> tuple[bytes, str]:
-    """What a tokenizer.json holds, and its path."""
+    """The contents of a tokenizer.json, and its path."""
     name = os.fspath(path)
     folder = os.path.isdir(name)
     file = os.path.join(name, "tokenizer.json") if folder else name
@@ -317,7 +317,7 @@ def _check_id(tid: Any, what: str) -> None:
 
 
 def _read_ids(reader: Any, ids: range, skip: set[int]) -> list[bytes | None]:
-    """The bytes of each id; `None` where the reader knows none."""
+    """The bytes of each id. `None` if the reader does not know the id."""
     tokens: list[bytes | None] = []
     for tid in ids:
         try:

@@ -333,7 +333,7 @@ class Gateway:
         record: RequestRecord,
         n: int | None = None,
     ) -> Any:
-        """The items of the choices, each of which is one generation. None: as many choices as the request asks for."""
+        """The items of the choices. Each choice is one generation. None: as many choices as the request asks for."""
         until = asyncio.get_running_loop().time() + self.limits.total
         together = self.inspector is None  # the inspector needs the time of each token
         generate = partial(self.pools[model.name].generate, until=until, together=together)

@@ -1,5 +1,5 @@
-"""The prompts of well-known families without a file: Qwen3, DeepSeek-V3.1 and its search agent, Kimi-K2, GLM-4.5 and
-4.6, Seed-OSS. Each is the text that the family's own chat template writes."""
+"""The prompts of well-known families, without a template file: Qwen3, DeepSeek-V3.1 and its search agent, Kimi-K2,
+GLM-4.5 and 4.6, Seed-OSS. Each prompt is the text that the family's own chat template writes."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def instructions(chat: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 def head_messages(
     advice: Sequence[str], tools: Sequence[Mapping[str, Any]], options: HarmonyOptions
 ) -> list[HarmonyMessage]:
-    """What stands before the conversation: the system's message, and the developer's, if it says something."""
+    """The messages before the conversation: the system message, and the developer message unless it is empty."""
     functions = tuple(_function(tool["function"]) for tool in tools if not _is_builtin(tool["function"], options))
     system = System(
         options.identity,
@@ -94,7 +94,7 @@ def chat_messages(chat: Sequence[Mapping[str, Any]], lead: int, options: Harmony
 
 
 def _is_builtin(tool: Mapping[str, Any], options: HarmonyOptions) -> bool:
-    """Is it declared by the system message already? Then it is here because something runs it."""
+    """Does the system message already declare this tool? Then it is only in the list because something runs it."""
     name = tool["name"]
     space, dot, _ = name.partition(".")
     return space in options.builtin and (bool(dot) or not BUILTIN[space].functions)
@@ -110,7 +110,7 @@ def _function(tool: Mapping[str, Any]) -> FunctionType:
 
 
 def _first_kept(chat: Sequence[Mapping[str, Any]], options: HarmonyOptions) -> int:
-    """The first message whose reasoning is written: after the last answer, or, to learn from, in the last turn."""
+    """The first message whose reasoning is written: after the last answer or, for training, in the last turn."""
     if options.training:
         return max((i + 1 for i, message in enumerate(chat) if message["role"] == "user"), default=0)
     last = len(chat) - 1 if options.continue_final else len(chat)
@@ -131,7 +131,7 @@ def _text(message: Mapping[str, Any], i: int) -> str:
 
 
 class _Chat:
-    """One chat while it is written; a result is written when its call is."""
+    """One chat while it is written. A result is written together with its call."""
 
     def __init__(self, chat: Sequence[Mapping[str, Any]], options: HarmonyOptions) -> None:
         self._chat = chat

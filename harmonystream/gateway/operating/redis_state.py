@@ -28,7 +28,7 @@ PAUSE = 5.0
 MOST_OWED = 10_000
 """Owners whose use is remembered while the store cannot be told."""
 TOGETHER = 256
-"""Owners of whom the store is told at once."""
+"""How many owners one report to the store covers."""
 log = logging.getLogger("harmonystream.gateway")
 _P = scripts.PREFIX
 

@@ -70,7 +70,7 @@ class Reader:
         matched = (about.get("finish_reason") or {}).get("matched") if last and self._trims else None
         if self._limit is None:
             return self.before(ids, matched)
-        if isinstance(matched, str):  # of which the engine's text has what came before the last output
+        if isinstance(matched, str):  # the engine's text has what came before the last output
             return self.before([*self._limit.rest(), *ids], matched)
         ids = self._limit.take(ids, self._new_text(content["text"], last=last), last=last)
         if matched in self._model.markup.stops and matched not in ids[-1:]:
