@@ -302,7 +302,7 @@ def test_the_page_by_keyboard_and_its_link_in_another_gateway(tmp_path):
             assert (await page.value("document.getElementById('about').textContent")).startswith("token 3  id ")
             go_on.set()
             await page.until(f"{STATE} == 'finish reason stop'")
-            assert "StreamEnd" in await page.value("document.getElementById('events').textContent")
+            await page.until("document.getElementById('events').textContent.includes('StreamEnd')")
             assert await page.value(FOCUSED) == "3"  # while the page was written again and again
             whole = await page.value(SHOWN)
             link = await page.value("document.getElementById('link').getAttribute('href')")
