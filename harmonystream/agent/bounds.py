@@ -37,7 +37,7 @@ class Bounds:
         self._tail = ""
 
     def ids(self, ids: Any) -> Any:
-        """The part of an id, or of several, that is before the end."""
+        """The ids up to the end of the generation, including the last one. ids: one id, or several."""
         if isinstance(ids, int):
             self._left -= 1
             if ids in self._stop_ids:
@@ -55,7 +55,7 @@ class Bounds:
         return ids
 
     def text(self, text: str) -> str:
-        """The part of the text that is before the end."""
+        """The text up to the end of the generation."""
         self._left -= 1
         self._left_characters -= len(text)
         if self._stops is not None:

@@ -19,9 +19,7 @@ from .timeouts import Timeouts
 __all__ = ["Pool", "is_engines_fault"]
 
 PREFIX = 256
-"""How many tokens of a prompt choose the engine to which similar prompts went before. In text, four times as many
-bytes.
-"""
+"""How many tokens of a prompt choose its engine, so that equal beginnings share one. In text, four times as many."""
 SLACK = 4
 """How many more generations than the least busy engine this engine may have."""
 COOLING = 1.0, 30.0
