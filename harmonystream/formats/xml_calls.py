@@ -36,19 +36,24 @@ FUNCTIONARY = Format(
     turns=("<|start_header_id|>",),
 )
 
-# M2 and M3 sometimes write each other's tags around reasoning, and M2 the name of M3's sections.
+_M3 = "]<]minimax[>["  # before each of M3's tags
+
+
+def _m3(tag: str) -> tuple[str, str]:
+    return tag, _M3 + tag
+
+
+# M2 and M3 sometimes write each other's tags. An argument of M3 may also be an element with the attribute `name`.
 MINIMAX_M2 = Format(
     name="minimax_m2",
     think=(("<think>", "<mm:think>"), ("</think>", "</mm:think>")),
-    section=(("<minimax:tool_call>", "<tool_call>"), ("</minimax:tool_call>", "</tool_call>")),
-    call=(('<invoke name="', "<invoke name='"), ('">', "'>"), "</invoke>"),
-    pair=(('<parameter name="', "<parameter name='"), ('">', "'>"), "", "</parameter>"),
+    section=(("<minimax:tool_call>", *_m3("<tool_call>")), ("</minimax:tool_call>", *_m3("</tool_call>"))),
+    call=((*_m3('<invoke name="'), "<invoke name='"), ('">', "'>"), _m3("</invoke>")),
+    pair=((*_m3('<parameter name="'), "<parameter name='"), ('">', "'>"), "", _m3("</parameter>")),
     bare="declared",
     stops=("[e~[",),
     turns=("]~b]",),
 )
-
-_M3 = "]<]minimax[>["  # before each tag
 
 MINIMAX_M3 = Format(
     name="minimax_m3",
@@ -64,6 +69,8 @@ DOTS = MINIMAX_M2._replace(
     name="dots",
     think=("<think>", "</think>"),
     section=("<dots_function_call>", "</dots_function_call>"),
+    call=(('<invoke name="', "<invoke name='"), ('">', "'>"), "</invoke>"),
+    pair=(('<parameter name="', "<parameter name='"), ('">', "'>"), "", "</parameter>"),
     wrapped=True,
     stops=("<|endofresponse|>",),
     turns=("<|system|>", "<|userprompt|>", "<|response|>"),

@@ -515,7 +515,7 @@ def interpret_tags(
     machine = Machine(
         text, tools, start, trim, types=types or {}, finish=finish, empty_args=empty_args, max_hold=max_hold
     )
-    machine.inside = inside or {}
+    machine.levels = inside or {}
     machine.run()
     at = dict(zip(text.starts, machine.log.regions))  # the last byte of a token decides
     regions = [at[item.start] for item in items]

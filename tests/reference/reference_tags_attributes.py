@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from reference_tags_text import CALL, LONGEST, SECTION, WS, Marker, More, Text, opener_parts
+from reference_tags_text import CALL, LONGEST, SECTION, WS, Marker, More, Text, aliases, latin, opener_parts
 
 from harmonystream._schema import TYPES, declared_types
 
@@ -35,18 +35,29 @@ def tag_at(text: Text, opener: Marker, limit: int) -> Tag | None:
     if parts is None:
         return None
     stem, own, end = parts
-    tag, i = Tag(), opener.start + len(stem)
+    tag = attributes(text, opener.start + len(stem), limit, own, end, opener.kind == "call_open")
+    return tag if tag and tag.name else None
+
+
+def element_tag(text: Text, i: int, limit: int) -> Tag | None:
+    """The attributes of an element from `i` on, behind the tag's own name. It needs none that says a name."""
+    assert text.row.element
+    return attributes(text, i, limit, "", latin(aliases(text.row.element[1])[0]), False)
+
+
+def attributes(text: Text, start: int, limit: int, own: str, end: str, call: bool) -> Tag | None:
+    tag, i = Tag(), start
     while True:
         q = text.skip(i, limit)
         slash = text.s[q : min(q + 1, limit)] == "/"
         seen = text.s[q + slash : limit]
         if seen.startswith(end):
             tag.empty, tag.stop = slash, q + slash + len(end)
-            return tag if tag.name else None
+            return tag
         if end.startswith(seen):
             raise More(limit)
         word = ""
-        if i > opener.start + len(stem) or text.s[q] != "=":
+        if i > start or text.s[q] != "=":
             found = WORD.match(text.s, q, limit)
             word = found[0] if found else ""
             if not word or q == i:
@@ -59,7 +70,7 @@ def tag_at(text: Text, opener: Marker, limit: int) -> Tag | None:
         value = attribute_value(text, text.skip(equals + 1, limit), limit)
         if value is None:
             return None
-        if word not in KNOWN and word != own and (opener.kind == "call_open" or word == "value"):
+        if word not in KNOWN and word != own and (call or word == "value"):
             return None  # it may be an argument
         take(tag, word, own, value[0].strip(WS))
         i = value[1]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
+from reference_tags_attributes import WORD, element_tag
 from reference_tags_bodies import NORMAL_STOPS
 from reference_tags_header import Header
 from reference_tags_pairs import Pairs
@@ -17,14 +19,31 @@ DEEPEST = 31
 ROOM = 256  # bytes of the names of open elements, with one more for each
 
 
+class Name(NamedTuple):
+    """That of a tag, what is after the tag, the key that one of its attributes says, and the type."""
+
+    tag: str
+    stop: int
+    said: str = ""
+    type: str = ""
+
+    @property
+    def key(self) -> str:
+        return self.said or self.tag
+
+    @property
+    def room(self) -> int:
+        return len(self.tag) + len(self.said) + bool(self.said) + 1
+
+
 class Elements(Pairs):
     """`path` has the names of the open elements, `open` the kinds of those with elements in them, and `items` how many
     these have, the call's own first."""
 
-    inside: Mapping[str, Mapping[tuple[str, ...], frozenset[str]]] = {}
+    levels: Mapping[str, Mapping[tuple[str, ...], frozenset[str]]] = {}
 
     def elements(self, i: int, header: Header) -> int:
-        self.path: list[str] = []
+        self.path: list[Name] = []
         self.open: list[str] = []
         self.items = [0]
         over = False
@@ -50,22 +69,35 @@ class Elements(Pairs):
             named = self.name(mark, other.stop) if mark else None
         except More:
             return None
-        return mark if named and named[0] in self.path else None
+        return mark if named and self.is_open(named.tag) else None
 
-    def name(self, mark: Marker, limit: int) -> tuple[str, int] | None:
-        """The name in a tag, and what is after it."""
+    def is_open(self, tag: str) -> bool:
+        return any(one.tag == tag for one in self.path)
+
+    def name(self, mark: Marker, limit: int) -> Name | None:
+        """The name in a tag."""
         text, first = self.text, mark.stop
         while first < limit and text.s[first] == " ":
             first += 1
         j = first
         while not (end := text.at(j, limit, "element_end")):
+            if text.is_byte(j) and text.s[j] in "='\"":
+                return self.said_name(first, limit)
             if not text.is_byte(j) or text.s[j] < " " or text.s[j] in "<>\x7f" or j - first >= ROOM - 1:
                 return None
             j += 1
         name = text.s[first:j].rstrip(" ")
-        return (name, end.stop) if name else None
+        return Name(name, end.stop) if name else None
 
-    def name_near(self, mark: Marker, origin: int) -> tuple[str, int] | None:
+    def said_name(self, first: int, limit: int) -> Name | None:
+        """A name with attributes."""
+        found = WORD.match(self.text.s, first, limit)
+        tag = element_tag(self.text, found.end(), limit) if found and found[0] else None
+        if not found or tag is None or tag.empty or any(one < " " or one == "\x7f" for one in tag.name):
+            return None
+        return Name(found[0], tag.stop, tag.name, tag.says)
+
+    def name_near(self, mark: Marker, origin: int) -> Name | None:
         limit = self.text.limit(origin)
         try:
             return self.name(mark, limit)
@@ -74,8 +106,8 @@ class Elements(Pairs):
                 raise
             return None
 
-    def has_room(self, name: str) -> bool:
-        return sum(len(one) + 1 for one in [*self.path, name]) <= ROOM
+    def has_room(self, name: Name) -> bool:
+        return sum(one.room for one in [*self.path, name]) <= ROOM
 
     # -- between elements ----------------------------------------------------------------------------------------------
 
@@ -87,11 +119,11 @@ class Elements(Pairs):
             named = self.name_near(mark, i) if mark and mark.kind in ELEMENT else None
         except More:
             return self.cut_elements(i), True
-        if mark and named and mark.kind == "element_open" and self.has_room(named[0]):
-            self.path.append(named[0])
-            return self.element_value(named[1], header)
+        if mark and named and mark.kind == "element_open" and self.has_room(named):
+            self.path.append(named)
+            return self.element_value(named.stop, header)
         if mark and named and mark.kind == "element_close":
-            return self.close_to(i, *named), False
+            return self.close_to(i, named), False
         if mark and mark.kind not in ELEMENT and (mark.kind != "stop" or text.stop_counts(mark)):
             if mark.kind != "call_close" or self.open:
                 self.log.note("missing-closer", i)
@@ -103,6 +135,7 @@ class Elements(Pairs):
         if not mark and text.s[i] == "{" and not self.items[-1] and not self.open:
             self.log.note("other-body", i)
             return self.raw(i), True
+        self.unread = self.unread or bool(mark and mark.kind == "element_open")  # a tag that is not read
         stop = self.noise_between(i)
         if stop is None:
             self.log.note("missing-closer", i)
@@ -111,12 +144,12 @@ class Elements(Pairs):
         if (closer := self.closer_without_opener(i, stop)) and self.may_be_inside(closer, header):
             self.log.note("missing-opener", i)
             self.path.append(closer)
-            return self.element_text(self.after_broken_tag(i, stop, closer), self.types_of(header))
+            return self.element_text(self.after_broken_tag(i, stop, closer), *self.types_of(header))
         self.log.note("ignored-text", i)
         self.unread = True
         return stop, False
 
-    def closer_without_opener(self, i: int, stop: int) -> str | None:
+    def closer_without_opener(self, i: int, stop: int) -> Name | None:
         """The name in the closer at `stop`, if it is that of an element that is not open."""
         limit = self.text.limit(i)
         try:
@@ -124,33 +157,33 @@ class Elements(Pairs):
             named = self.name(mark, limit) if mark and mark.kind == "element_close" else None
         except More:
             return None
-        return named[0] if named and named[0] not in self.path and self.has_room(named[0]) else None
+        return named if named and not self.is_open(named.tag) and self.has_room(named) else None
 
-    def may_be_inside(self, name: str, header: Header) -> bool:
+    def may_be_inside(self, name: Name, header: Header) -> bool:
         """Where the schema names some elements of the innermost open one, it must be one of these."""
         *path, last = self.steps([*self.path, name], header)
         some = {steps[-1] for steps in self.known(header) if steps[:-1] == tuple(path)} - {"*"}
         return not some or last in some
 
-    def after_broken_tag(self, i: int, stop: int, name: str) -> int:
+    def after_broken_tag(self, i: int, stop: int, name: Name) -> int:
         """Behind what is left of the opener: the name and the end of the tag, perhaps with `<`."""
         start = i + (self.text.is_byte(i) and self.text.s[i] == "<")
         try:
             named = self.name(Marker("element_open", i, start), stop)
         except More:
             return i
-        return named[1] if named and named[0] == name else i
+        return named.stop if named and named.tag == name.tag else i
 
-    def close_to(self, i: int, name: str, stop: int) -> int:
+    def close_to(self, i: int, name: Name) -> int:
         """A closer of an object or array; what is open inside of it closes before."""
-        if name not in self.path:
+        if not self.is_open(name.tag):
             self.log.note("stray-closer", i)
-            return stop
-        while self.path[-1] != name:
+            return name.stop
+        while self.path[-1].tag != name.tag:
             self.log.note("missing-closer", i)
             self.close_container(i)
         self.close_container(i)
-        return stop
+        return name.stop
 
     def close_container(self, i: int) -> None:
         self.write(ENDS[self.open.pop()], i)
@@ -184,7 +217,7 @@ class Elements(Pairs):
 
     def element_value(self, v: int, header: Header) -> tuple[int, bool]:
         """Behind the tag that opens the last element of the path."""
-        types = self.types_of(header)
+        types, untyped = self.types_of(header)
         containers = types & {"object", "array"}
         if "string" not in types or containers:
             try:
@@ -193,7 +226,7 @@ class Elements(Pairs):
                 self.end_elements(self.size, False)
                 return self.size, True
             if child and len(self.open) < DEEPEST and self.has_room(child[0]):
-                is_item = child[0] == self.row.item
+                is_item = child[0].tag == self.row.item
                 kind = next(iter(containers)) if len(containers) == 1 else "array" if is_item else "object"
                 if types and not containers:
                     self.log.note("value-type", child[1])
@@ -202,33 +235,34 @@ class Elements(Pairs):
                 self.open.append(kind)
                 self.items.append(0)
                 return child[1], False
-        return self.element_text(v, types)
+        return self.element_text(v, types, untyped)
 
-    def child(self, v: int) -> tuple[str, int] | None:
+    def child(self, v: int) -> tuple[Name, int] | None:
         """The name of the element that is the first thing at `v`, and where its tag begins."""
         limit = self.text.limit(v)
         x = self.text.skip(v, limit)
         try:
             mark = self.tag(x, limit)
             named = self.name(mark, limit) if mark and mark.kind == "element_open" else None
-            return (named[0], x) if named else None
+            return (named, x) if named else None
         except More:
             if limit == self.size:
                 raise
             return None
 
-    def types_of(self, header: Header) -> frozenset[str]:
-        return self.known(header).get(self.steps(self.path, header), frozenset())
+    def types_of(self, header: Header) -> tuple[frozenset[str], str]:
+        types, says = self.known(header).get(self.steps(self.path, header), frozenset()), self.path[-1].type
+        return self.typed_by(types, says)
 
     def known(self, header: Header) -> dict[tuple[str, ...], frozenset[str]]:
         types = self.types.get(header.name, {})
-        return {(name,): some for name, some in types.items()} | {**self.inside.get(header.name, {})}
+        return {(name,): some for name, some in types.items()} | {**self.levels.get(header.name, {})}
 
-    def steps(self, names: list[str], header: Header) -> tuple[str, ...]:
+    def steps(self, names: list[Name], header: Header) -> tuple[str, ...]:
         known = self.known(header)
         path: tuple[str, ...] = ()
         for name in names:
-            step = (*path, name.encode("latin-1").decode("utf-8", "replace"))
+            step = (*path, name.key.encode("latin-1").decode("utf-8", "replace"))
             path = step if step in known else (*path, "*")
         return path
 
@@ -238,15 +272,15 @@ class Elements(Pairs):
         if inside == "array":
             self.write(", " if more else "", i)
             return
-        name = self.path[-1].encode("latin-1").decode("utf-8", "replace")
+        name = self.path[-1].key.encode("latin-1").decode("utf-8", "replace")
         self.write(f"{', ' if more else '{' if inside == 'call' else ''}{quote(name)}: ", i)
 
-    def element_text(self, v: int, types: frozenset[str]) -> tuple[int, bool]:
+    def element_text(self, v: int, types: frozenset[str], untyped: str) -> tuple[int, bool]:
         j, mark, own = self.text_end(v)
         over = j if mark else self.size
         indices = [k for k in self.kept(v, over) if k < j]
         self.log.lands(v, j, "arguments")
-        how = self.how(types, self.row.untyped, indices)
+        how = self.how(types, untyped, indices)
         if mark is None or mark.kind == "stop":
             if self.how_cut(how, types, indices) == "string" and indices:
                 self.begin_element(indices[0])
@@ -267,7 +301,7 @@ class Elements(Pairs):
         else:
             if not fits(plain, types):
                 self.log.note("value-type", j)
-            self.write(transcode(plain, types, self.row.untyped), first, last)
+            self.write(transcode(plain, types, untyped), first, last)
         self.path.pop()
         return own or j, False
 
@@ -294,11 +328,8 @@ class Elements(Pairs):
             return None
         if mark.kind == "stop":
             return (mark, 0) if text.stop_counts(mark) else None
-        if named and mark.kind == "element_close":
-            if named[0] == self.path[-1]:
-                return mark, named[1]
-            if named[0] not in self.path:
-                return None
+        if named and mark.kind == "element_close" and named.tag == self.path[-1].tag:
+            return mark, named.stop
         return None if self.is_part(j) else (mark, 0)
 
     def is_part(self, i: int) -> bool:
@@ -310,7 +341,7 @@ class Elements(Pairs):
                 if mark and mark.kind == "stop":
                     return False
                 named = self.name(mark, limit) if mark and mark.kind in ELEMENT else None
-                if mark and named and named[0] == self.path[-1]:
+                if mark and named and named.tag == self.path[-1].tag:
                     if mark.kind == "element_close" and not depth:
                         return True
                     depth += 1 if mark.kind == "element_open" else -1

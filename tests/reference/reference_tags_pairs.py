@@ -255,7 +255,10 @@ class Pairs(Cdata):
 
     def typed(self, header: Header, key: str, says: str) -> tuple[frozenset[str], str]:
         name = key.encode("latin-1").decode("utf-8", "replace")
-        types = self.types.get(header.name, {}).get(name, frozenset())
+        return self.typed_by(self.types.get(header.name, {}).get(name, frozenset()), says)
+
+    def typed_by(self, types: frozenset[str], says: str) -> tuple[frozenset[str], str]:
+        """The schema's types, and what a value without one is, with what its tag says."""
         if says not in ("", "json") and (not types or says in types):
             return frozenset([says]), "string"
         return types, "json" if says == "json" else self.row.untyped

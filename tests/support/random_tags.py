@@ -268,7 +268,13 @@ def elements(draw: st.DrawFn, row: Format, depth: int = 0) -> str:
     space = draw(st.sampled_from(["", "", "\n", " "]))
     wrong = draw(st.integers(0, 9)) == 0
     other = draw(st.sampled_from(ELEMENT_NAMES)) if wrong else name
-    return "".join(damage(draw, [opener, name, end, space, *inner, closer, other, end, space]))
+    said = (
+        [] if draw(st.integers(0, 2)) else [f" name={name}", *draw(st.lists(st.sampled_from(ATTRIBUTES), max_size=2))]
+    )
+    tag = draw(st.sampled_from(["parameter", "x y", name])) if said else name
+    other = tag if said and not wrong else other
+    said = damage(draw, list(draw(st.permutations(said)))) if said else []
+    return "".join(damage(draw, [opener, tag, *said, end, space, *inner, closer, other, end, space]))
 
 
 def damage(draw: st.DrawFn, parts: list[str]) -> list[str]:

@@ -108,6 +108,19 @@ CASES: list[tuple[str, str, str, str, list[tuple[str, str]]]] = [
         )
         for call, key in ((" name='f'", ' string="true" name="s"'), (' name="f" ', " name='s' string='true' "))
     ),
+    *(
+        (
+            row,
+            mark.join(
+                ("", "<tool_call>\n", '<invoke name="f">', '<parameter name="s">x', "</parameter>", "</invoke>\n")
+            )
+            + f"{mark}</tool_call>",
+            "",
+            "",
+            [F],
+        )
+        for row, mark in (("minimax_m2", "]<]minimax[>["), ("minimax_m3", "]<]minimax[>["), ("minimax_m2", ""))
+    ),
     (
         "kimi_k3",
         '<|open|>call index="1" tool="f" <|sep|><|open|>argument type="string" key="s"<|sep|>x<|close|>argument<|sep|>'

@@ -102,6 +102,7 @@ def test_a_string_streams_and_a_number_waits():
         ("<n><item>1</item></n>", {"n": ["1"]}, ["value-type"]),
         ("<n>x</n>", {"n": "x"}, ["value-type"]),
         ("<invoke>x", {"invoke": "x"}, ["missing-closer"]),
+        ("<city>Rome</town><n>3</n>", {"city": "Rome", "n": 3}, ["missing-closer", "stray-closer"]),
         ("<invoke><a>x</a>", {"invoke": {"a": "x"}}, ["missing-closer"]),
         ('{"n": 1}', {"n": 1}, ["other-body"]),
     ],
@@ -214,3 +215,43 @@ def test_an_opener_without_its_namespace_is_one():
     text = f'{MARK}<tool_call>{MARK}<invoke name="f"><city>Rome{MARK}</city>{MARK}<n>1{MARK}</n>{MARK}</invoke>'
     done = hs.parse(text + f"{MARK}</tool_call>", "minimax_m3", tools=[TOOL])
     assert [(call.arguments, call.complete) for call in done.tool_calls] == [('{"city": "Rome", "n": 1}', True)]
+
+
+@pytest.mark.parametrize(
+    ("body", "arguments", "codes"),
+    [
+        ('<parameter name="city">Rome</parameter><parameter name="n">5</parameter>', {"city": "Rome", "n": 5}, []),
+        ("<parameter type='x' name = city >a</parameter>\n<n>5</n>", {"city": "a", "n": 5}, []),
+        ('<city type="string">5</city><zzz type="integer">5</zzz>', {"city": "5", "zzz": 5}, []),
+        ('<zzz string="false">[1]</zzz><zzz2 string="true">[1]</zzz2>', {"zzz": [1], "zzz2": "[1]"}, []),
+        ("<parameter=n>5</parameter>", {"n": 5}, []),
+        (
+            '<parameter name="o"><parameter name="a">x</parameter><k>1</k></parameter>',
+            {"o": {"a": "x", "k": 1}},
+            [],
+        ),
+        (
+            '<parameter name="city">Rome<parameter name="n">5</parameter>',
+            {"city": "Rome", "n": 5},
+            ["missing-closer"],
+        ),
+    ],
+)
+def test_an_attribute_may_say_the_key(body, arguments, codes):
+    said, content, noted = read(body)
+    assert (json.loads(said), content, noted) == (arguments, "", codes)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '<city="a" b>Rome</city>',
+        '<a"b>x</a"b>',
+        '<p name="city"/>',
+        '<p value="x" name="n">5</p>',
+    ],
+)
+def test_a_call_with_a_tag_that_is_not_read_is_not_complete(body):
+    text = marked(f'<tool_call><invoke name="f">{body}<n>1</n></invoke></tool_call>')
+    (call,) = hs.parse(text, "minimax_m3", tools=[TOOL]).tool_calls
+    assert not call.complete

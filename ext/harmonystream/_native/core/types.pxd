@@ -189,7 +189,7 @@ cdef struct TagTable:
     uint8_t call_opens, call_closes, key_ends
     bint bare_keys                               # the keys of objects need no quotes
     bint has_element                             # arguments are elements: tags that are named after them
-    TagShape call_tag, key_tag
+    TagShape call_tag, key_tag, element_tag
     MemberKey label                              # what may follow the opener of thoughts in its line; n 0: nothing
     MemberKey item                               # the name of an element that is an item of an array
     uint8_t bare, name_as

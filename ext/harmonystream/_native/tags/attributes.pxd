@@ -1,5 +1,5 @@
 # A tag that says a name or a key among its attributes, in any order and with any blanks and quotes (docs/tags.md, 4 and
-# 6): <parameter type="string" name='q' >.
+# 6): <parameter type="string" name='q' >. In elements the name may be missing.
 
 from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memcmp
@@ -107,7 +107,7 @@ cdef inline int look_attributes(const View* v, const TagTable* row, const TagSha
         y = skip_ws(v, x, n)
         verdict = look_tag_end(v, &shape.end, y, n, found)
         if verdict != NO:
-            return MORE if verdict == MORE else YES if found.n else NO
+            return MORE if verdict == MORE else YES if found.n or shape == &row.element_tag else NO
         size = 0
         if x > i or v.p[y] != c'=':
             while y + size < n and is_word_byte(v.p[y + size]) and not is_special(v, y + size):

@@ -1,5 +1,6 @@
 # Where the machine is among elements that are open in each other (docs/tags.md, 6). `Stream.header` has their names,
-# each with a 0 after it, that of the open value last. `Tags.object.depth` is the stack of those that are objects or
+# each with a 0 after it, that of the open value last. A name is that of the tag. `=` and a key follow it if the tag says
+# another key. `Tags.object.depth` is the stack of those that are objects or
 # arrays, two bits for each.
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint64_t
@@ -22,9 +23,22 @@ cdef inline Py_ssize_t last_name(const Stream* s) noexcept nogil:
     return i if i > 0 else 0
 
 
+cdef inline Py_ssize_t key_from(const Stream* s, Py_ssize_t at, Py_ssize_t stop) noexcept nogil:
+    """Where the key begins in the name from `at` to `stop`: after the first `=`, or at its beginning."""
+    cdef Py_ssize_t i
+    for i in range(at, stop):
+        if s.header[i] == c'=':
+            return i + 1
+    return at
+
+
+cdef inline bint is_tag(const Stream* s, Py_ssize_t at, Py_ssize_t stop, const uint8_t* name, Py_ssize_t n) noexcept nogil:
+    """Is this the name of the tag at the beginning of the name from `at` to `stop`?"""
+    return n <= stop - at and memcmp(s.header + at, name, n) == 0 and (n == stop - at or s.header[at + n] == c'=')
+
+
 cdef inline bint is_last(const Stream* s, const uint8_t* name, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t at = last_name(s)
-    return s.header_n - 1 - at == n and memcmp(s.header + at, name, n) == 0
+    return s.header_n > 0 and is_tag(s, last_name(s), s.header_n - 1, name, n)
 
 
 cdef inline bint is_open(const Stream* s, const uint8_t* name, Py_ssize_t n) noexcept nogil:
@@ -34,7 +48,7 @@ cdef inline bint is_open(const Stream* s, const uint8_t* name, Py_ssize_t n) noe
         k = i
         while k < s.header_n and s.header[k] != 0:
             k += 1
-        if k - i == n and memcmp(s.header + i, name, n) == 0:
+        if is_tag(s, i, k, name, n):
             return True
         i = k + 1
     return False
@@ -50,8 +64,14 @@ cdef inline bint has_depth(const Stream* s) noexcept nogil:
     return s.tags.object.depth >> (2 * MOST_ELEMENTS - 2) == 0
 
 
-cdef inline void push_name(Stream* s, const uint8_t* name, Py_ssize_t n) noexcept nogil:
+cdef inline void push_name(Stream* s, const uint8_t* name, Py_ssize_t n, const uint8_t* key,
+                           Py_ssize_t key_n) noexcept nogil:
+    """key_n 0: the name is the key."""
     memcpy(s.header + s.header_n, name, n)
+    if key_n:
+        s.header[s.header_n + n] = c'='
+        memcpy(s.header + s.header_n + n + 1, key, key_n)
+        n += key_n + 1
     s.header[s.header_n + n] = 0
     s.header_n += <uint16_t>(n + 1)
 
@@ -67,6 +87,7 @@ cdef inline int types_of_last(const Stream* s, const ToolTable* tools) noexcept 
     while True:
         while k < s.header_n and s.header[k] != 0:
             k += 1
+        i = key_from(s, i, k)
         if k + 1 >= s.header_n:
             return parameter_types(tools, level, s.header + i, k - i)
         level = level_inside(tools, level, s.header + i, k - i)
@@ -82,6 +103,7 @@ cdef inline bint may_be_inside(const Stream* s, const ToolTable* tools, const ui
     while i < s.header_n:
         while s.header[k] != 0:
             k += 1
+        i = key_from(s, i, k)
         level = level_inside(tools, level, s.header + i, k - i)
         k += 1
         i = k

@@ -8,8 +8,10 @@ from harmonystream._native.core.buffer cimport buffer_put
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.chars cimport is_json_space, is_space
 from harmonystream._native.core.types cimport *
+from harmonystream._native.tags.attributes cimport Attributes, look_attributes
 from harmonystream._native.tags.element_path cimport *
 from harmonystream._native.tags.lookahead cimport look_stop
+from harmonystream._native.tags.names cimport is_word_byte
 from harmonystream._native.tags.pairs cimport begin_value, choose_mode, close_value, flush_value, write
 from harmonystream._native.tags.transitions cimport end_call, leave_value, open_value, turn_raw
 from harmonystream._native.tags.view cimport *
@@ -18,9 +20,34 @@ DEBUG = bool(DEBUG_BUILD)
 
 cdef struct Name:                      # of an element
     Py_ssize_t at, n, stop             # stop: after the end of its tag
+    Py_ssize_t key_at, key_n           # the key that an attribute says; key_n 0: none does, and the name is the key
+    uint8_t typed                      # the type that an attribute says: a mask, TYPE_JSON, or 0
 
 
 # --- looking ahead ----------------------------------------------------------------------------------------------------
+
+cdef int look_said_name(const View* v, const TagTable* row, Py_ssize_t n, Name* name) noexcept nogil:
+    """A name, attributes, and the end of the tag. One of them may say the key."""
+    cdef Attributes found
+    cdef Py_ssize_t x = name.at
+    cdef int verdict
+    while x < n and is_word_byte(v.p[x]) and not is_special(v, x):
+        x += 1
+    name.n = x - name.at
+    verdict = look_attributes(v, row, &row.element_tag, x, n, &found) if name.n else NO
+    if verdict != YES:
+        return verdict
+    for x in range(found.at, found.at + found.n):
+        if v.p[x] < 32 or v.p[x] == 127:
+            return NO
+    name.key_at, name.key_n, name.stop, name.typed = found.at, found.n, found.stop, found.typed
+    return NO if found.empty else YES
+
+
+cdef inline Py_ssize_t room_of(const Name* name) noexcept nogil:
+    """The bytes of the path that it takes."""
+    return name.n + name.key_n + (name.key_n > 0)
+
 
 cdef int look_name(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t n, Name* name) noexcept nogil:
     """A name from i, without the spaces around it, and the end of its tag. MORE: the input up to n is too short."""
@@ -29,10 +56,13 @@ cdef int look_name(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t 
     while x < n and v.p[x] == c' ' and not is_special(v, x):
         x += 1
     name.at = last = x
+    name.key_at = name.key_n = name.typed = 0
     while True:
         verdict = match(v, row, x, n, row.roles[ELEMENT_END], &k)
         if verdict != NO:
             break
+        if (v.p[x] == c'=' or v.p[x] == c'"' or v.p[x] == c"'") and not is_special(v, x):
+            return look_said_name(v, row, n, name)
         if is_special(v, x) or v.p[x] < 32 or v.p[x] == 127 or v.p[x] == c'<' or v.p[x] == c'>' or (
                 x - name.at >= HEADER_CAP - 1):
             return NO
@@ -109,8 +139,6 @@ cdef int look_value_end(const View* v, const Stream* s, const TagTable* row, Py_
         if role == ELEMENT_CLOSE and is_last(s, v.p + name.at, name.n):
             stop[0] = name.stop
             return YES
-        if role == ELEMENT_CLOSE and not is_open(s, v.p + name.at, name.n):
-            return NO
     quoted = look_own_closer(v, s, row, v.i)
     return MORE if quoted == MORE else NO if quoted == YES else YES
 
@@ -155,9 +183,9 @@ cdef void open_element(Stream* s, const Context* c, View* v, const Name* name) n
     """A tag has been read; its value begins."""
     cdef Tags* g = &s.tags
     cdef int types
-    push_name(s, v.p + name.at, name.n)
-    types = types_of_last(s, c.tools)
-    choose_mode(s, c, types, 0)
+    push_name(s, v.p + name.at, name.n, v.p + name.key_at, name.key_n)
+    choose_mode(s, c, types_of_last(s, c.tools), name.typed)
+    types = g.types
     g.wraps = g.fresh = 0
     open_value(s)
     g.opening = not (types & TYPE_STRING and types & (TYPE_OBJECT | TYPE_ARRAY) == 0)
@@ -208,7 +236,7 @@ cdef int look_closer(const View* v, const Stream* s, const Context* c, Py_ssize_
             c.row.literals[k].role == ELEMENT_CLOSE) else NO
     if verdict != YES:
         return undecided(v, v.i) if verdict == MORE else NO
-    return YES if has_room(s, name.n) and not is_open(s, v.p + name.at, name.n) and (
+    return YES if has_room(s, room_of(name)) and not is_open(s, v.p + name.at, name.n) and (
         may_be_inside(s, c.tools, v.p + name.at, name.n)) else NO
 
 
@@ -274,7 +302,7 @@ cdef bint step_elements(Stream* s, const Context* c, View* v) noexcept nogil:
         if v.end:
             end_in_part(s, c, v, row.closers | row.roles[STOP])
         return v.end
-    if verdict == YES and role == ELEMENT_OPEN and has_room(s, name.n):
+    if verdict == YES and role == ELEMENT_OPEN and has_room(s, room_of(&name)):
         open_element(s, c, v, &name)
     elif verdict == YES and role == ELEMENT_CLOSE:
         close_to(s, c, v, &name)
@@ -286,6 +314,7 @@ cdef bint step_elements(Stream* s, const Context* c, View* v) noexcept nogil:
         note(s, D_OTHER_BODY, s.position)
         turn_raw(s)
     else:
+        s.tags.unread |= role == ELEMENT_OPEN                                # a tag that is not read
         return step_noise(s, c, v)
     return True
 
@@ -321,7 +350,7 @@ cdef bint step_opening(Stream* s, const Context* c, View* v) noexcept nogil:
         if v.end:
             consume(s, c, v, v.n, IN_HEADER)
         return v.end
-    if verdict == YES and has_room(s, child.n) and has_depth(s):
+    if verdict == YES and has_room(s, room_of(&child)) and has_depth(s):
         if x > v.i:
             consume(s, c, v, x, IN_HEADER)
         open_container(s, c, v, &child)

@@ -11,7 +11,7 @@ from harmonystream._native.core.tools cimport has_parameters, is_parameter, para
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.utf8 cimport utf8_repair
 from harmonystream._native.tags.cdata cimport CDATA_MAY, IN_CDATA, NO_CDATA, look_cdata, look_cdata_end
-from harmonystream._native.tags.element_path cimport E_ARRAY, last_name
+from harmonystream._native.tags.element_path cimport E_ARRAY, key_from, last_name
 from harmonystream._native.tags.lookahead cimport *
 from harmonystream._native.tags.transitions cimport end_call, leave_value, open_value, turn_raw
 from harmonystream._native.tags.values cimport first_byte, json_prefix, literal_prefix, value_json
@@ -57,7 +57,7 @@ cdef void begin_value(Stream* s, const Context* c, int64_t at) noexcept nogil:
     if not c.row.has_element:
         write_key(s, c.out, at)
     elif s.tags.object.depth & 3 != E_ARRAY:
-        i = last_name(s)
+        i = key_from(s, last_name(s), s.header_n - 1)
         write_name(s, c.out, s.header + i, s.header_n - 1 - i, s.tags.object.depth == 0, at)
     else:
         if s.tags.pairs:

@@ -282,6 +282,8 @@ cdef class Row:
             raise FormatError(f"format {format.name!r}: item is the name of an element, of 1 to {MAX_SPELLING} bytes, "
                               f"not {format.item!r:.80}")
         self.keep(format.item, &t.item)
+        self.keep(spelled(element[1])[0], &t.element_tag.end)
+        self.keep("", &t.element_tag.word)
         return list(zip(element, (ELEMENT_OPEN, ELEMENT_END, ELEMENT_CLOSE)))
 
     cdef int fill_members(self, object format) except -1:
@@ -369,8 +371,8 @@ cdef class Row:
             t.first[t.literals[i].text[0]] |= bit(t.literals[i].group)
             t.by_id |= bit(t.literals[i].group) & ~<uint64_t>0xFFFFFFFF
         if t.line_calls:
-            t.first[c'['] |= bit(LINE_CALL)
-            t.first[c'{'] |= bit(LINE_CALL) if t.wrapped else 0
+            t.first[<uint8_t>c'['] |= bit(LINE_CALL)
+            t.first[<uint8_t>c'{'] |= bit(LINE_CALL) if t.wrapped else 0
 
     cdef void derive(self) noexcept:
         """Which markers live together, and what may follow what (docs/tags.md, 4 to 6)."""
