@@ -110,7 +110,8 @@ class Bodies:
                 i += 1
                 continue
             said = "".join(map(self.text.spelled, body))
-            state, self.inside, self.escaped = json_state(said), is_in_string(said), is_escaped(said)
+            state = json_state(said)
+            self.inside, self.escaped = state == "open" and is_in_string(said), is_escaped(said)
             if alone and s[i] == "\n" and self.lost_end(i, i, False):
                 self.log.note("missing-closer", i)
                 self.log.lands(b, i, "arguments")
