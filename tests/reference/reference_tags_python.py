@@ -26,7 +26,7 @@ class PythonCalls(Strings):
 
     def python(self, b: int, header: Header) -> int:
         """From after the call's bracket to where the call ends."""
-        self.open, self.expects, self.arguments_so_far = [], "argument", 0
+        self.open, self.expects, self.arguments_so_far, self.has_opener = [], "argument", 0, False
         i = b
         try:
             while True:
@@ -62,7 +62,7 @@ class PythonCalls(Strings):
         i, complete = end.i, self.between()
         if end.mark:
             self.log.note("missing-closer", i)
-            complete = complete or end.mark.kind != "stop"
+            complete = self.expects != "string" and (complete or end.mark.kind != "stop")
             if complete:
                 self.close_all(i)
         else:
@@ -73,7 +73,7 @@ class PythonCalls(Strings):
         return i
 
     def close_all(self, i: int) -> None:
-        if self.expects in ("string", "expression"):
+        if self.expects == "expression":
             self.close_string(i)
         if self.expects in ("value", "colon"):
             self.log.note("missing-value", i)

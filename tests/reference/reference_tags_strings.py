@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 
 from reference_tags_bodies import Bodies
 from reference_tags_header import Fails, Header, HeaderReader
 from reference_tags_keys import key_at, written
-from reference_tags_text import CALL, Marker, More, latin
+from reference_tags_text import CALL, NEAR, Marker, More, latin
 from reference_tags_values import quote
 
 PAIR = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
@@ -37,6 +38,7 @@ class Strings(Bodies):
     tools: Sequence[str] | None = None
     quotes = ""
     is_raw = False
+    has_opener = False  # a string of the call has the opener of a section
     has_quotes = False  # the string has had a quote of its own as text
     run: list[int]  # bytes of the string that are not yet written
 
@@ -83,8 +85,48 @@ class Strings(Bodies):
         if mark and mark.kind == "stop":
             return mark if self.text.stop_counts(mark) else None
         if mark and in_string:
-            return mark if self.text.counts(mark, "section_open", *CALL[:1], "stop") else None
+            counts = self.text.counts(mark, "section_open", *CALL[:1], "stop")
+            return mark if counts or self.is_string_lost(mark) else None
         return mark
+
+    def note_opener(self, i: int) -> None:
+        """A string that quotes a call quotes its closer, too."""
+        with suppress(More):
+            opener = self.text.at(i, self.size, "section_open", "section_close")
+            self.has_opener |= opener is not None and opener.kind == "section_open"
+
+    def is_string_lost(self, closer: Marker) -> bool:
+        """In a string, at the section's closer: is the string's end missing?"""
+        text, limit = self.text, self.text.limit(closer.start)
+        capped = text.ends[limit] - text.ends[closer.start] == NEAR or limit < self.size
+        if self.has_opener:
+            return False
+        x = closer.stop
+        with suppress(More):
+            while x < limit:
+                mark = text.at(x, limit, "stop", "section_open")
+                if mark and (mark.kind != "stop" or text.stop_counts(mark)):
+                    return True
+                if stop := self.quotes_end(x, limit):
+                    after = text.skip(stop, limit)
+                    if after == limit:
+                        break
+                    if text.s[after] in ",:" + self.closers:
+                        return False
+                    x = stop
+                else:
+                    x += 2 if self.quotes != OWN and text.s[x] == "\\" else 1
+        return capped or not self.is_cut
+
+    def quotes_end(self, x: int, limit: int) -> int:
+        """After what closes the open string at `x`; 0: nothing does."""
+        if self.quotes == OWN:
+            own = self.text.at(x, limit, "quote")
+            return own.stop if own else 0
+        found = self.text.s[x : min(limit, x + len(self.quotes))]
+        if len(found) < len(self.quotes) and self.quotes.startswith(found):
+            raise More(limit)
+        return x + len(self.quotes) if found == self.quotes else 0
 
     def ends_at_limit(self, i: int, limit: int) -> bool:
         """Does a marker at `i` end the call, or the stream end there?"""
@@ -124,6 +166,7 @@ class Strings(Bodies):
         try:
             while not closed:
                 i = self.peek(i, in_string=True)
+                self.note_opener(i)
                 own = self.own_quote(i)
                 if own:
                     stop, closed = self.at_own_quote(i, own)

@@ -90,7 +90,7 @@ cdef bint is_between(const Tags* g) noexcept nogil:
 cdef void close_all(Stream* s, const Context* c) noexcept nogil:
     """A marker ends the call: what is open is closed."""
     cdef ObjectScan* o = &s.tags.object
-    if o.expect == P_STRING or o.expect == P_EXPRESSION:
+    if o.expect == P_EXPRESSION:
         close_string(s, c)
     if o.expect == P_VALUE or o.expect == P_COLON:
         note(s, D_MISSING_VALUE, s.position)
@@ -100,8 +100,9 @@ cdef void close_all(Stream* s, const Context* c) noexcept nogil:
 
 
 cdef void end_at_marker(Stream* s, const Context* c, View* v, int k) noexcept nogil:
-    """The marker k here ends the call. A stop cuts the value that it is in."""
-    cdef bint complete = c.row.literals[k].role != STOP or is_between(&s.tags)
+    """The marker k here ends the call. A stop cuts the value that it is in, and any marker a string: nobody knows where
+    that should have ended."""
+    cdef bint complete = s.tags.object.expect != P_STRING and (c.row.literals[k].role != STOP or is_between(&s.tags))
     flush_pending(s, c.out)
     note(s, D_MISSING_CLOSER, s.position)
     if s.error:
@@ -459,6 +460,8 @@ cdef bint step_python(Stream* s, const Context* c, View* v) noexcept nogil:
     """One part of the arguments; or nothing, if more input is needed."""
     cdef uint8_t expect = s.tags.object.expect
     cdef int k = -1, verdict = look_python_end(v, c.row, v.i, s.tags.object.in_string, &k)
+    if verdict == NO and expect == P_STRING and c.row.first[v.p[v.i]] & c.row.calls:
+        verdict = look_lost_string(v, s, c.row, &k)
     if verdict == YES:
         end_at_marker(s, c, v, k)
         return True

@@ -6,7 +6,7 @@
 # of them close it, escape that its backslashes are text; key says that the string is a key. `probe`: depth counts the
 # brackets inside of an expression, key_n and named have the low and the high byte of the number of arguments so far;
 # key says that after the open argument only arguments with keys may come, escape that the open string has a quote of
-# its own as text.
+# its own as text. Tags.quotes says that a string of the call has an opener.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memchr
@@ -223,6 +223,60 @@ cdef inline int look_string_close(const View* v, const Stream* s, const Context*
             stop[0] = x + size[0]
             return ADJACENT if verdict == YES else verdict
     return or_end(v, look_python_end(v, row, x, False, &k))
+
+
+cdef inline int look_own_quotes(const View* v, const Stream* s, const TagTable* row, Py_ssize_t x, Py_ssize_t n,
+                                Py_ssize_t* stop) noexcept nogil:
+    """Is what closes the open string at x? *stop is after it."""
+    cdef const ObjectScan* o = &s.tags.object
+    cdef int k = -1, verdict = NO
+    if o.named == 0:                                       # the row's own quote
+        verdict = match(v, row, x, n, row.roles[QUOTE], &k)
+        if verdict == YES:
+            stop[0] = x + row.literals[k].n
+        return verdict
+    stop[0] = x
+    while stop[0] < n and stop[0] < x + o.key_n and v.p[stop[0]] == o.named and not is_special(v, stop[0]):
+        stop[0] += 1
+    return YES if stop[0] == x + o.key_n else MORE if stop[0] == n else NO
+
+
+cdef inline int look_lost_string(const View* v, Stream* s, const TagTable* row, int* hit) noexcept nogil:
+    """In a string, at a marker of a call in the text: is the string's end missing, so that the section's closer here
+    ends the call? The string goes on if what closes it comes, and after that what may follow a string. Remembers
+    openers: a string that quotes a call quotes its closer, too."""
+    cdef uint64_t markers = row.roles[STOP] | row.roles[SECTION_OPEN]
+    cdef Py_ssize_t origin = v.i, n, x, stop = 0, after
+    cdef int k = -1, verdict = match(v, row, v.i, v.n, row.roles[SECTION_OPEN] | row.roles[SECTION_CLOSE], hit)
+    if verdict != YES or s.tags.quotes:
+        return MORE if verdict == MORE and not v.end and not s.tags.quotes else NO
+    if row.literals[hit[0]].role == SECTION_OPEN:
+        s.tags.quotes = 1
+        return NO
+    n = limit(v, origin)
+    x = v.i + row.literals[hit[0]].n
+    while x < n:
+        verdict = NO
+        if row.first[v.p[x]] & markers:
+            verdict = match(v, row, x, n, markers, &k)
+            if verdict == YES and row.literals[k].role == STOP:
+                verdict = look_stop(v, row, x, k)
+            if verdict == YES:
+                return YES
+        if verdict != MORE:
+            verdict = look_own_quotes(v, s, row, x, n, &stop)
+        if verdict == MORE:                                # it begins with the last bytes that are seen
+            break
+        if verdict == YES:
+            after = skip_ws(v, stop, n)
+            if after == n:
+                break
+            if not is_special(v, after) and (v.p[after] == c',' or v.p[after] == c':' or is_closer(row, v.p[after])):
+                return NO
+            x = stop
+        else:
+            x += 2 if v.p[x] == c'\\' and s.tags.object.named and not is_special(v, x) else 1
+    return YES if capped(v, origin) else MORE if not v.end else NO if v.cut else YES
 
 
 cdef inline int look_scalar(const View* v, const Stream* s, const TagTable* row, Py_ssize_t i,
