@@ -236,7 +236,6 @@ def test_calls_after_each_other():
         ("f(a=[1, {'b'", '{"a": [1, {"b": null}]}'),
         ("f(a=", '{"a": null}'),
         ("f(a=x + y", '{"a": "x + y"}'),
-        ('f(a="x', '{"a": "x"}'),
         ("f(", "{}"),
     ],
 )
