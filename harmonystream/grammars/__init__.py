@@ -13,7 +13,7 @@ from ..formats import Format, HeaderFormat, format_of
 from ..formats.spellings import spellings_of
 from ..regions import Region
 from ..tools import Tool, Tools
-from .arguments import Function, canonical
+from .arguments import Function
 from .begun import after
 from .calls import Calls, Output
 from .gbnf import gbnf
@@ -21,6 +21,7 @@ from .harmony import Messages
 from .lark import lark
 from .matching import Matcher
 from .nodes import Node, markers
+from .schemas import canonical
 from .structural_tag import structural_tag
 
 __all__ = ["Grammar", "Matcher", "grammar"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import Any
@@ -10,117 +9,89 @@ from typing import Any
 from ..errors import GrammarError
 from ..formats import Format
 from .nodes import EMPTY, KEY, WORD, Json, Lit, Mark, Node, Space, Text, either, few, maybe, row, some
+from .schemas import RecursiveError, Schema, canonical, check_size, closed, is_small, value_text, with_definitions
 
-__all__ = ["Function", "canonical", "elements_of", "json_of", "objects_of", "pairs_of", "python_of"]
+__all__ = ["Function", "elements_of", "json_of", "objects_of", "pairs_of", "python_of"]
 
 _MOST_ORDERED = 3  # for up to this many arguments, all orders are written out
-_MOST_DEPTH = 64  # of a schema
-_MOST_NODES = 20_000  # of a schema
-ANY_OBJECT: Mapping[str, Any] = {"type": "object"}
 _ANY_OBJECT = '{"type":"object"}'
-
-
-def canonical(schema: Any) -> str:
-    """The same text for equal schemas. The order of properties counts, because it is the order of arguments."""
-    try:
-        return _dumps(schema)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise GrammarError(f"a schema is not JSON: {error}") from error
-
-
-def _slow_dumps(schema: Any) -> str:
-    return json.dumps(schema, ensure_ascii=False, separators=(",", ":"), default=dict)
-
-
-try:
-    import orjson
-
-    def _dumps(schema: Any) -> str:
-        return orjson.dumps(schema, default=dict).decode()
-except ImportError:  # it is only faster
-    _dumps = _slow_dumps
 
 
 class Function:
     """A tool as a grammar needs it.
 
-    name: the tool's. strict: must arguments fit their schema? schema: of the arguments; any object if they do not have
-    to fit. text: the schema as JSON. properties: those of the schema, by name; None if they are unknown. required: the
-    names of the arguments that must be there.
+    name: the tool's. strict: must arguments fit their schema? text: the schema of the arguments as JSON; that of any
+    object if they do not have to fit. declared: the schema that the tool has. arguments: the same, if they must fit it.
+    None if any object is allowed.
 
     Raises GrammarError for a schema that is too large.
     """
 
-    __slots__ = ("declared", "name", "order", "properties", "required", "schema", "strict", "text")
+    __slots__ = ("arguments", "declared", "name", "order", "strict", "text")
 
     def __init__(self, name: str, schema: Any, strict: bool, order: str) -> None:
         self.name, self.strict, self.order = name, strict, order
-        self.schema: Any = closed(schema) if strict else ANY_OBJECT
-        self.declared: Any = schema  # the declared schema, even if arguments do not have to fit it
-        self.properties: Mapping[str, Any] | None = None
-        self.required: frozenset[str] = frozenset()
+        self.declared: Any = schema
+        self.arguments: Schema | None = None
         if not strict:
             self.text = _ANY_OBJECT
             return
+        schema = closed(schema)
         try:
-            self.text = canonical(self.schema)
+            self.text = canonical(schema)
         except GrammarError:
-            check_size(schema, name)  # raises a better error if size is the cause
+            check_size(schema, f"tool {name!r}")  # raises a better error if size is the cause
             raise
-        if len(self.text) > _MOST_NODES or self.text.count("{") + self.text.count("[") > _MOST_DEPTH:
-            check_size(schema, name)
-        self.properties, self.required = _members(self.schema)
+        if not is_small(self.text):
+            check_size(schema, f"tool {name!r}")
+        if '"$ref"' in self.text:
+            schema = with_definitions(schema)
+        self.arguments = Schema(schema, schema)
 
-    def orders(self) -> Iterator[tuple[str, ...]]:
-        """The orders in which arguments may be written."""
-        names = tuple(self.properties or ())
+    @property
+    def required(self) -> frozenset[str]:
+        return frozenset() if self.arguments is None else self.arguments.required
+
+    def orders(self, names: Sequence[str]) -> Iterator[Sequence[str]]:
+        """The orders in which these arguments may be written."""
         if self.order == "any" and len(names) <= _MOST_ORDERED:
             yield from permutations(names)
         else:
             yield names
 
 
-def _members(schema: Any) -> tuple[Mapping[str, Any], frozenset[str]]:
-    """The properties of an object, and the names of those that are required."""
-    if not isinstance(schema, Mapping):
-        return {}, frozenset()
-    found, names = schema.get("properties"), schema.get("required")
-    needed = (name for name in names if isinstance(name, str)) if isinstance(names, (list, tuple)) else ()
-    return found if isinstance(found, Mapping) else {}, frozenset(needed)
+Part = Callable[[str, Schema], Node]
 
 
-def check_size(schema: Any, name: str) -> None:
-    """Raises GrammarError for a schema that is too large for backends."""
-    waiting, seen = [(schema, 0)], 0
-    while waiting:
-        node, depth = waiting.pop()
-        seen += 1
-        if depth > _MOST_DEPTH or seen > _MOST_NODES:
-            what = f"deeper than {_MOST_DEPTH} levels" if depth > _MOST_DEPTH else f"larger than {_MOST_NODES:,} parts"
-            raise GrammarError(f"the schema of tool {name!r} is {what}")
-        inner = node.values() if isinstance(node, Mapping) else node if isinstance(node, (list, tuple)) else ()
-        waiting += [(one, depth + 1) for one in inner]
-
-
-def listed(function: Function, part: Callable[[str, Any], Node], between: Node = EMPTY) -> Node:
+def listed(function: Function, part: Part, between: Node = EMPTY) -> Node:
     """All required arguments, and any of the others, in the allowed orders. part: makes one from its name and
     schema.
     """
-    return members_of(function.properties or {}, function.required, part, between, function.orders())
+    assert function.arguments is not None
+    return members_of(function.arguments, part, between, function.orders)
 
 
 def members_of(
-    properties: Mapping[str, Any],
-    required: frozenset[str],
-    part: Callable[[str, Any], Node],
+    schema: Schema,
+    part: Part,
     between: Node = EMPTY,
-    orders: Iterable[Iterable[str]] | None = None,
+    orders: Callable[[Sequence[str]], Iterable[Sequence[str]]] | None = None,
 ) -> Node:
-    """Members of an object in these orders. None: in the declared order."""
-    made = {name: part(name, schema) for name, schema in properties.items()}
+    """Members of an object in these orders. None: in the declared order.
+
+    A member whose schema contains itself can be left out where it would have no end.
+    """
+    made: dict[str, Node] = {}
+    for name, inner in schema.properties.items():
+        try:
+            made[name] = part(name, schema.part(inner))
+        except RecursiveError:
+            if name in schema.required:
+                raise
+    names = tuple(made)
     ways = []
-    for order in (properties,) if orders is None else orders:
-        ways.append(_in_order([(name in required, made[name]) for name in order], between))
+    for order in (names,) if orders is None else orders(names):
+        ways.append(_in_order([(name in schema.required, made[name]) for name in order], between))
     return either(*ways)
 
 
@@ -145,20 +116,77 @@ def _in_order(made: Sequence[tuple[bool, Node]], between: Node) -> Node:
 
 def json_of(function: Function, without: tuple[str, ...] = ()) -> Node:
     """One JSON object. without: strings that its strings must not contain."""
-    return Json(function.text, without, function.order == "any" and len(function.properties or ()) > 1)
+    names = function.arguments.properties if function.arguments is not None else ()
+    return Json(function.text, without, function.order == "any" and len(names) > 1)
 
 
-def closed(schema: Any) -> Any:
-    """The schema, in which objects have only their own properties unless it allows others."""
-    if isinstance(schema, Mapping) and "properties" in schema and "additionalProperties" not in schema:
-        return {**schema, "additionalProperties": False}
-    return schema
-
-
-def _json(schema: Any, without: tuple[str, ...]) -> Json:
+def _json(schema: Schema, without: tuple[str, ...]) -> Json:
     """without: strings that its strings must not contain. Numbers cannot contain them."""
-    kind = schema.get("type") if isinstance(schema, Mapping) and "enum" not in schema else None
-    return Json(canonical(schema), () if kind in ("integer", "number", "boolean", "null") else without)
+    plain = schema.values() is None and schema.type in ("integer", "number", "boolean", "null")
+    return Json(schema.text(), () if plain else without)
+
+
+# --- values without quotes ---
+
+
+def values_of(schema: Schema, without: tuple[str, ...], typed: bool) -> list[tuple[str, Node]]:
+    """The values that fit, each with its JSON type. Strings have no quotes.
+
+    without: strings that a value must not contain. typed: does the format say which type a value has? If it does not, a
+    value is read as JSON of one of the types in the schema, if it can be.
+    """
+    found: list[tuple[str, Node]] = []
+    plain: list[tuple[str, Node]] = []
+    texts: list[Node] = []
+    for way in schema.ways():
+        values = way.values()
+        if values is not None:
+            words = [one for one in values if isinstance(one, str) and not any(end in one for end in without)]
+            texts += [Lit(one) for one in words]
+            rest = [one for one in values if not isinstance(one, str)]
+            found += [(_TYPES.get(type(one), "object"), Lit(value_text(one))) for one in rest]
+        elif way.type == "any" and not way.keywords():
+            texts.append(Text(without))
+            found += [("json", Json("{}", without))] if typed else []
+        elif way.type in ("string", "any"):
+            texts.append(_string(way, without))
+        else:
+            found.append((way.type, _json(way, without)))
+            plain += [(way.type, Lit(word)) for word in _WORDS.get(way.type, ()) if way.keywords() == {"type"}]
+    if not texts:  # where a string is allowed, `None` is one
+        found += plain
+    if not typed and any(isinstance(one, Text) for one in texts):
+        # What does not begin as an array or object is text if it is not anything else.
+        containers = [one for one in found if one[0] in ("array", "object")]
+        return [("string", Text(without, plain=bool(containers))), *containers]
+    if texts:
+        found.insert(0, ("string", either(*texts)))
+    if not found:
+        raise GrammarError(f"no value of {schema.text()} can be written without quotes")
+    return found
+
+
+# Some templates write values without parts as Python prints them.
+_WORDS = {"boolean": ("True", "False"), "null": ("None",)}
+_TYPES: Mapping[type, str] = {bool: "boolean", int: "integer", float: "number", type(None): "null", list: "array"}
+
+
+def _string(schema: Schema, without: tuple[str, ...]) -> Node:
+    """A string without quotes. without: strings that it must not contain.
+
+    `format` is a note, as JSON Schema has it.
+    """
+    for keyword in sorted(schema.keywords() - {"type", "format"}):
+        raise GrammarError(f"{keyword!r} of a string that is written without quotes cannot be kept")
+    return Text(without)
+
+
+def endings(row_: Format) -> tuple[str, ...]:
+    """The texts that may end a value, or the call around it. An argument inside of a value could be another one."""
+    markers = [row_.pair[3], row_.pair[0]] if row_.pair else [row_.element[2]] if row_.element else [row_.quote]
+    markers += [group[-1] for group in (row_.call, row_.section) if group is not None]
+    found = [one for marker in markers for one in ((marker,) if isinstance(marker, str) else marker)]
+    return few((*found, *row_.stops))
 
 
 # --- tags ---
@@ -171,38 +199,41 @@ def pairs_of(row_: Format, function: Function, key: Node, after: Node) -> Node:
     layout = Space() if row_.newlines == "strip" else EMPTY
     begin = row(Space(), Mark(opener)) if opener else EMPTY
     without = endings(row_)
+    typed = bool(row_.typed) or row_.value_type is not None
 
-    def pair(name: str, schema: Any) -> Node:
-        kind = text_type(schema)
-        ends = typed_end(row_, kind) or after
-        is_text = kind == "string"
-        value = text_value(schema, without) if is_text else row(layout, _typed_value(schema, without), layout)
-        return row(key, Lit(name), ends, _said_type(row_, [kind]), begin, value, Mark(closer), Space())
+    def in_lines(text: Node) -> Node:
+        """A string, perhaps in lines of its own. Other white space is a part of it."""
+        if row_.newlines != "strip":
+            return text
+        if isinstance(text, Text):
+            return row(maybe(Lit("\n")), text) if text.plain else text
+        return either(text, row(Lit("\n"), text, Lit("\n")))
 
-    if function.properties is None:
+    def pair(name: str, schema: Schema) -> Node:
+        forms = []
+        for kind, value in values_of(schema, without, typed):
+            inside = in_lines(value) if kind == "string" else row(layout, value, layout)
+            ends = typed_end(row_, kind) or after
+            forms.append(row(ends, _said_type(row_, [kind]), begin, inside, Mark(closer), Space()))
+        return row(key, Lit(name), either(*forms))
+
+    if function.arguments is None:
         strings = row(typed_end(row_, "string") or after, _said_type(row_, ["string"]))
         ways = [row(strings, begin, Text(without), Mark(closer))]
         begins: list[Node] = [Mark(end) for end, type in row_.typed.items() if type == "json"]
         if row_.value_type is not None:
-            begins.append(row(after, _said_type(row_, _TYPES, needed=True)))
+            begins.append(row(after, _said_type(row_, _SAID, needed=True)))
         ways += [row(one, begin, Json("{}", without), Mark(closer)) for one in begins]
         return some(row(key, KEY, either(*ways), Space()))
     return listed(function, pair)
 
 
-def _typed_value(schema: Any, without: tuple[str, ...]) -> Node:
-    """A value that is not a string. Some templates write values without parts as Python prints them."""
-    words = {"boolean": ("True", "False"), "null": ("None",)}.get(text_type(schema), ())
-    plain = isinstance(schema, Mapping) and schema.keys() <= {"type", "description", "title", "default"}
-    return either(_json(schema, without), *(Lit(word) for word in words if plain))
-
-
-_TYPES = ("integer", "number", "boolean", "array", "object", "null")
+_SAID = ("integer", "number", "boolean", "array", "object", "null")
 
 
 def _said_type(row_: Format, kinds: Sequence[str], *, needed: bool = False) -> Node:
     """A value's type between its tags, if the format writes it."""
-    known = [Lit(kind) for kind in kinds if kind == "string" or kind in _TYPES]
+    known = [Lit(kind) for kind in kinds if kind == "string" or kind in _SAID]
     if row_.value_type is None or not known:
         return EMPTY
     opener, closer = map(first, row_.value_type)
@@ -218,75 +249,71 @@ def typed_end(row_: Format, kind: str) -> Node | None:
     return either(*exact) if exact else found[0] if found else None
 
 
-def text_type(schema: Any) -> str:
-    """The JSON type of a value that is written without quotes. It is "string" if the value may be a string."""
-    if not isinstance(schema, Mapping):
-        return "string"
-    types = schema.get("type")
-    for members in (schema.get("anyOf"), schema.get("oneOf")):
-        if types is None and isinstance(members, list):
-            kinds = {text_type(member) for member in members}
-            return "string" if "string" in kinds or not kinds else min(kinds)
-    if types is None and "enum" in schema:
-        return "string" if any(isinstance(one, str) for one in schema["enum"]) else "json"
-    if types is None and "const" in schema:
-        return "string" if isinstance(schema["const"], str) else "json"
-    if isinstance(types, list):
-        return "string" if "string" in types else str(types[0]) if types else "string"
-    return str(types) if types is not None else "string"
-
-
-_OF_TEXT = ("pattern", "format", "minLength", "maxLength")
-
-
-def text_value(schema: Any, without: tuple[str, ...]) -> Node:
-    """A string without quotes. without: strings that it must not contain."""
-    schema = schema if isinstance(schema, Mapping) else {}
-    allowed = [schema["const"]] if "const" in schema else schema.get("enum")
-    if isinstance(allowed, list):
-        words = [one if isinstance(one, str) else json.dumps(one) for one in allowed]
-        return either(*(Lit(word) for word in words if not any(one in word for one in without)))
-    for keyword in _OF_TEXT:
-        if keyword in schema:
-            raise GrammarError(f"{keyword!r} of a string that is written without quotes cannot be kept")
-    return Text(without)
-
-
-def endings(row_: Format) -> tuple[str, ...]:
-    """The texts that may end a value, or the call around it."""
-    markers = [row_.pair[3]] if row_.pair else [row_.element[2]] if row_.element else [row_.quote]
-    markers += [group[-1] for group in (row_.call, row_.section) if group is not None]
-    found = [one for marker in markers for one in ((marker,) if isinstance(marker, str) else marker)]
-    return few((*found, *row_.stops))
-
-
 def elements_of(row_: Format, function: Function) -> Node:
     """Tags with the names of arguments."""
     assert row_.element is not None
     before, after, closing = (first(one) for one in row_.element)
 
-    def element(name: str, schema: Any) -> Node:
-        inner = _inside(row_, schema, element)
-        return row(Mark(before), Lit(name), Lit(after), inner, Mark(closing), Lit(name + after), Space())
+    def element(name: str, schema: Schema) -> Node:
+        end = row(Mark(closing), Lit(name + after), Space())
+        return row(Mark(before), Lit(name + after), either(*(row(value, end) for _, value in inside(schema))))
 
-    if function.properties is None:
+    def inside(schema: Schema) -> Iterator[tuple[str, Node]]:
+        for way in schema.ways():
+            if way.values() is None and way.type == "object" and way.properties:
+                check_members(way)
+                yield "object", row(Space(), members_of(way, element))
+            elif way.values() is None and way.type == "array" and way.items is not None:
+                least, most = counts_of(way)
+                yield "array", row(Space(), repeated(element(row_.item, way.items), EMPTY, max(least, 1), most))
+            elif way.values() is None and way.type in ("object", "array"):
+                raise GrammarError(f"an {way.type} without the schema of its members has no names for its tags")
+            else:
+                yield from values_of(way, endings(row_), False)
+
+    if function.arguments is None:
         # The names at both ends must be equal, which needs a list of names. Without a list, there are no arguments.
-        known = _members(function.declared)[0]
-        return some(either(*(element(name, schema) for name, schema in known.items()))) if known else EMPTY
+        declared = Schema(function.declared, function.declared)
+        known = [element(name, declared.part(schema)) for name, schema in declared.properties.items()]
+        return some(either(*known)) if known else EMPTY
     return listed(function, element)
 
 
-def _inside(row_: Format, schema: Any, element: Callable[[str, Any], Node]) -> Node:
-    kind = text_type(schema)
-    if kind == "string":
-        return text_value(schema, endings(row_))
-    if kind == "object" and isinstance(schema.get("properties"), Mapping):
-        return row(Space(), members_of(*_members(schema), element))
-    if kind == "array" and isinstance(schema.get("items"), Mapping):
-        return row(Space(), some(element(row_.item, schema["items"]), 1))
-    if kind in ("object", "array"):
-        raise GrammarError(f"an {kind} without the schema of its members has no names for its tags")
-    return _json(schema, endings(row_))
+# --- arrays and objects that are written out ---
+
+
+def check_members(schema: Schema) -> None:
+    """Raises GrammarError for a keyword of an object that its members alone do not keep."""
+    for keyword in sorted(schema.keywords() - _OF_OBJECTS):
+        raise GrammarError(f"{keyword!r} of an object that is not JSON cannot be kept")
+
+
+def counts_of(schema: Schema) -> tuple[int, int | None]:
+    """How many items an array may have. Raises GrammarError for a keyword that cannot be kept."""
+    for keyword in sorted(schema.keywords() - _OF_ARRAYS):
+        raise GrammarError(f"{keyword!r} of an array that is not JSON cannot be kept")
+    least, most = schema.get("minItems") or 0, schema.get("maxItems")
+    if not all(type(one) is int and 0 <= one <= _MOST_ITEMS for one in (least, most) if one is not None):
+        raise GrammarError(f"an array with {least} to {most} items cannot be written out")
+    return least, most
+
+
+def repeated(one: Node, between: Node, least: int, most: int | None) -> Node:
+    """This many times the same, with something between."""
+    more = row(between, one)
+    if most is None:
+        rest = some(more)
+    else:
+        rest = EMPTY
+        for _ in range(most - max(least, 1)):
+            rest = maybe(row(more, rest))
+    whole = row(one, *[more] * (least - 1), rest)
+    return EMPTY if most == 0 else whole if least else maybe(whole)
+
+
+_MOST_ITEMS = 64
+_OF_ARRAYS = {"type", "items", "minItems", "maxItems"}
+_OF_OBJECTS = {"type", "properties", "required", "additionalProperties"}
 
 
 # --- Python, and objects with bare keys ---
@@ -295,52 +322,54 @@ def _inside(row_: Format, schema: Any, element: Callable[[str, Any], Node]) -> N
 def python_of(row_: Format, function: Function) -> Node:
     """Keyword arguments: `(a=1, b="x")`."""
 
-    def argument(name: str, schema: Any) -> Node:
+    def argument(name: str, schema: Schema) -> Node:
         return row(Lit(f"{name}="), _python_value(row_, schema))
 
-    if function.properties is None:
-        any_argument = row(WORD, Lit("="), _python_value(row_, {}))
+    if function.arguments is None:
+        any_argument = row(WORD, Lit("="), _python_value(row_, Schema({}, {})))
         return row(Lit("("), maybe(row(any_argument, some(row(_PYTHON_COMMA, any_argument)))), Lit(")"))
     return row(Lit("("), listed(function, argument, _PYTHON_COMMA), Lit(")"))
 
 
 _PYTHON_COMMA = row(Lit(","), maybe(Lit(" ")))
-_NOTES = {"type", "items", "properties", "required", "additionalProperties", "title", "description", "default"}
+_PLAIN = {"type", "items", "properties", "required", "additionalProperties"}
 
 
-def _python_value(row_: Format, schema: Any, depth: int = 0) -> Node:
+def _python_value(row_: Format, schema: Schema, depth: int = 0) -> Node:
     """A literal of Python, or JSON where both read the same."""
+    ways = schema.ways()
+    if len(ways) > 1:
+        return either(*(_python_value(row_, way, depth) for way in ways))
+    schema = ways[0]
     without = endings(row_)
     text = Text(("'", "\\", *without))
     escape = either(*(Lit(one) for one in ("\\n", "\\'", '\\"', "\\\\", "\\t")))
     quoted = row(Lit("'"), some(row(text, escape)), text, Lit("'"))
     written = _json(schema, without)
-    if not isinstance(schema, Mapping):
-        return written
-    if "const" in schema or "enum" in schema:
-        values = [schema["const"]] if "const" in schema else schema["enum"]
-        forms = [form for one in values for form in (json.dumps(one, ensure_ascii=False), repr(one))]
+    values = schema.values()
+    if values is not None:
+        forms = [form for one in values for form in (value_text(one), repr(one))]
         return either(*map(Lit, dict.fromkeys(forms)))
-    if schema.keys() - _NOTES:
+    if schema.keywords() - _PLAIN:
         return written
-    match schema.get("type"):
+    match schema.type:
         case "string":
             return either(written, quoted)
         case "boolean":
             return either(written, Lit("True"), Lit("False"))
         case "null":
             return either(written, Lit("None"))
-        case "array" if isinstance(schema.get("items"), Mapping) and depth < _MOST_NESTED:
-            item = _python_value(row_, schema["items"], depth + 1)
+        case "array" if schema.items is not None and depth < _MOST_NESTED:
+            item = _python_value(row_, schema.items, depth + 1)
             return row(Lit("["), maybe(row(item, some(row(_PYTHON_COMMA, item)))), Lit("]"))
-        case "object" if isinstance(schema.get("properties"), Mapping) and depth < _MOST_NESTED:
+        case "object" if schema.properties and depth < _MOST_NESTED:
 
-            def member(name: str, inner: Any) -> Node:
-                key = either(Lit(json.dumps(name, ensure_ascii=False)), Lit(repr(name)))
+            def member(name: str, inner: Schema) -> Node:
+                key = either(Lit(value_text(name)), Lit(repr(name)))
                 return row(key, Lit(":"), maybe(Lit(" ")), _python_value(row_, inner, depth + 1))
 
-            return row(Lit("{"), members_of(*_members(schema), member, _PYTHON_COMMA), Lit("}"))
-        case None:
+            return row(Lit("{"), members_of(schema, member, _PYTHON_COMMA), Lit("}"))
+        case "any":
             one = either(written, quoted, Lit("True"), Lit("False"), Lit("None"))
             return either(*one.parts, row(Lit("["), one, some(row(_PYTHON_COMMA, one)), Lit("]")))  # type: ignore[union-attr]
     return written
@@ -352,34 +381,48 @@ _MOST_NESTED = 3  # how deep values are written out
 def objects_of(row_: Format, function: Function) -> Node:
     """An object with bare keys, and with the row's own quotes around strings."""
     quote = first(row_.quote)
+    without = endings(row_)
 
-    def value(schema: Any) -> Node:
-        kind = text_type(schema)
-        if kind == "string":
-            return row(Mark(quote), text_value(schema, endings(row_)), Mark(quote))
-        if kind == "object" and isinstance(schema.get("properties"), Mapping):
-            return row(Lit("{"), members_of(*_members(schema), member, Lit(",")), Lit("}"))
-        if kind == "array" and isinstance(schema.get("items"), Mapping):
-            return listed_in("[", value(schema["items"]), "]")
-        if kind == "array":
-            return listed_in("[", anything[-2], "]")
-        if kind == "object":
-            return objects[-1]
-        return _json(schema, endings(row_))
+    def value(schema: Schema) -> Node:
+        return either(*map(single, schema.ways()))
 
-    def member(name: str, schema: Any) -> Node:
+    def single(schema: Schema) -> Node:
+        values = schema.values()
+        if values is not None:
+            words = [row(Mark(quote), Lit(one), Mark(quote)) for one in values if isinstance(one, str)]
+            return either(*words, *(Lit(value_text(one)) for one in values if not isinstance(one, str)))
+        match schema.type:
+            case "string":
+                return row(Mark(quote), _string(schema, without), Mark(quote))
+            case "object" if schema.properties:
+                check_members(schema)
+                return row(Lit("{"), members_of(schema, member, Lit(",")), Lit("}"))
+            case "array":
+                one = anything[-2] if schema.items is None else value(schema.items)
+                return row(Lit("["), repeated(one, Lit(","), *counts_of(schema)), Lit("]"))
+            case "object":
+                check_members(schema)
+                inner = schema.get("additionalProperties")
+                one = value(schema.part(inner)) if isinstance(inner, Mapping) else anything[-2]
+                return listed_in("{", row(WORD, Lit(":"), one), "}")
+            case "any":
+                if schema.keywords():
+                    raise GrammarError(f"{sorted(schema.keywords())[0]!r} without a type cannot be kept")
+                return anything[-1]
+        return _json(schema, without)
+
+    def member(name: str, schema: Schema) -> Node:
         return row(Lit(f"{name}:"), value(schema))
 
     def listed_in(opener: str, one: Node, closer: str) -> Node:
         return row(Lit(opener), maybe(row(one, some(row(Lit(","), one)))), Lit(closer))
 
-    text = row(Mark(quote), Text(endings(row_)), Mark(quote))
+    text = row(Mark(quote), Text(without), Mark(quote))
     anything = [either(text, Json('{"type":["number","boolean","null"]}'))]  # each has one more level
-    objects: list[Node] = [Lit("{}")]
     for _ in range(_MOST_NESTED - 1):
-        objects.append(listed_in("{", row(WORD, Lit(":"), anything[-1]), "}"))
-        anything.append(either(anything[0], listed_in("[", anything[-1], "]"), objects[-1]))
-    if function.properties is None:
+        inner = listed_in("{", row(WORD, Lit(":"), anything[-1]), "}")
+        anything.append(either(anything[0], listed_in("[", anything[-1], "]"), inner))
+    if function.arguments is None:
         return listed_in("{", row(WORD, Lit(":"), anything[-1]), "}")
     return row(Lit("{"), listed(function, member, Lit(",")), Lit("}"))
 

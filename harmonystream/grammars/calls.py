@@ -11,8 +11,6 @@ from ..errors import GrammarError
 from ..formats import Format
 from .arguments import (
     Function,
-    canonical,
-    closed,
     elements_of,
     endings,
     first,
@@ -39,6 +37,7 @@ from .nodes import (
     row,
     some,
 )
+from .schemas import canonical, closed
 
 __all__ = ["Calls"]
 
@@ -324,7 +323,7 @@ class Output:
         if self.row.think is None or not (self.reasons or self.may_reason):
             return rest
         opener, closer = self.row.think
-        openers = self.calls.openers() if choice != "none" else ()
+        openers = self.calls.openers() if self.calls.functions else ()
         ends = [one for marker in (closer, *self.row.answer) for one in _spellings(marker)]
         thoughts: Node = Text((*ends, *openers))
         if not self.reasons:
@@ -333,7 +332,7 @@ class Output:
         closed = row(thoughts, spelled(closer))
         if not self.reasons:  # without reasoning, the model may write only a closer
             closed = either(closed, spelled(closer))
-        if not openers or self.calls.begins_bare():
+        if choice == "none" or not openers or self.calls.begins_bare():
             return row(closed if self.reasons else maybe(closed), Space(), rest)
         # A call may begin in open reasoning.
         if choice == "required":

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..formats import HeaderFormat
-from .arguments import Function, canonical, closed, json_of
+from .arguments import Function, json_of
 from .nodes import EMPTY, Json, Lit, Mark, Node, Text, either, maybe, row, some
+from .schemas import canonical, closed
 
 __all__ = ["Messages"]
 

@@ -7,12 +7,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from .schemas import NOTES, target, value_text
+
 __all__ = ["JsonRules"]
 
-_NOTES = ("title", "description", "default", "examples", "$schema", "$id", "$comment", "deprecated", "strict")
-_KNOWN = {
+_KNOWN = NOTES | {
     *("type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "oneOf", "minItems"),
-    *("maxItems", "minLength", "maxLength", *_NOTES, "$defs", "definitions", "nullable", "readOnly", "writeOnly"),
+    *("maxItems", "minLength", "maxLength"),
 }
 _MOST_REPEATS = 2000  # the limit of one rule in llama.cpp
 _MOST_DEPTH = 64
@@ -24,6 +25,10 @@ class JsonRules(ABC):
 
     space: str
     """White space, or none."""
+    root: Any = None
+    """The whole schema that is being written."""
+    text = ""
+    """The same as JSON text."""
 
     @abstractmethod
     def rule(self, key: object, make: Callable[[], str]) -> str:
@@ -80,7 +85,8 @@ class JsonRules(ABC):
 
     def whole(self, text: str, without: tuple[str, ...], any_order: bool) -> str:
         """What fits this schema, which is JSON text. any_order: its members may have any order, if they are few."""
-        schema = json.loads(text)
+        schema = self.root = json.loads(text)
+        self.text = text
         kept = not any_order or len(schema["properties"]) > _MOST_ORDERED or schema.keys() - _KNOWN
         if kept:
             return self.schema(schema, without)
@@ -117,12 +123,18 @@ class JsonRules(ABC):
             return self.any("value", without)
         if not isinstance(schema, Mapping) or len(path) > _MOST_DEPTH:
             return self.unknown(f"a schema at {'.'.join(path) or 'the top'}", schema, without)
+        if "$ref" in schema and not schema.keys() - NOTES - {"$ref"}:
+            found = target(self.root, schema["$ref"])
+            return self.rule(("ref", self.text, schema["$ref"], without), lambda: self.schema(found, without, path))
+        members = schema.get("allOf")
+        if isinstance(members, list) and len(members) == 1 and not schema.keys() - NOTES - {"allOf"}:
+            return self.schema(members[0], without, (*path, "allOf"))
         unknown = sorted(schema.keys() - _KNOWN)
         if unknown:
             return self.unknown(f"the keyword {unknown[0]!r}", schema, without)
         if "const" in schema or "enum" in schema:
             values = [schema["const"]] if "const" in schema else schema["enum"]
-            texts = [json.dumps(one, ensure_ascii=False) for one in values]
+            texts = list(map(value_text, values))
             kept = [text for text in texts if not any(one in text for one in without)]
             return "(" + " | ".join(map(self.literal, kept or texts)) + ")"
         for keyword in ("anyOf", "oneOf"):
@@ -143,10 +155,21 @@ class JsonRules(ABC):
         return self.any(str(kind), without)
 
     def _object(self, schema: Mapping[str, Any], without: tuple[str, ...], path: tuple[str, ...]) -> str:
-        properties = schema.get("properties")
+        properties, others = schema.get("properties"), schema.get("additionalProperties")
+        if isinstance(others, Mapping) and (properties or schema.get("required")):
+            return self.unknown("both properties and additionalProperties", schema, without)
+        if isinstance(others, Mapping):
+            value = self.schema(others, without, (*path, "additionalProperties"))
+            member = f"{self.string(without)} {self.space} {self.literal(':')} {self.space} {value} {self.space}"
+            return self._closed("{", self._several(member), "}")
         if not isinstance(properties, Mapping) or not properties:
-            empty = properties is not None and schema.get("additionalProperties") is False
+            if schema.get("required"):
+                return self.unknown("required members without properties", schema, without)
+            empty = properties is not None and others is False
             return self._closed("{", "", "}") if empty else self.any("object", without)
+        missing = [name for name in schema.get("required", ()) if name not in properties]
+        if missing:
+            return self.unknown(f"a required member without a property: {missing[0]!r}", schema, without)
         required = set(schema.get("required", ()))
         members = [(name in required, text) for name, text in self._texts(schema, without, path)]
         return self._closed("{", self._members(members), "}")
@@ -157,7 +180,7 @@ class JsonRules(ABC):
         """The name of each member of an object, and its text."""
         colon = f"{self.space} {self.literal(':')} {self.space}"
         for name, inner in schema["properties"].items():
-            key = self.literal(json.dumps(name, ensure_ascii=False))
+            key = self.literal(value_text(name))
             yield (name, f"{key} {colon} {self.schema(inner, without, (*path, name))} {self.space}")
 
     def _members(self, members: Sequence[tuple[bool, str]]) -> str:

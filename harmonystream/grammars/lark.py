@@ -9,6 +9,7 @@ from typing import Any
 
 from .json_rules import JsonRules
 from .nodes import Json, Lit, Mark, Node, Or, Regex, Rep, Seq, Space, Text
+from .schemas import text_alone
 from .structural_tag import Pieces
 
 __all__ = ["lark"]
@@ -147,11 +148,7 @@ class _Writer(JsonRules):
         key = (schema, without, any_order)
         made = self.schemas.get(key)
         if made is None:
-            try:
-                made = self._rule(self.whole(schema, without, any_order))
-            except _UnknownError:
-                made = self._rule(f"%json {_with_little_space(schema)}")
-            self.schemas[key] = made
+            made = self.schemas[key] = self._rule(self.whole(schema, without, any_order))
         return made
 
     @property
@@ -178,7 +175,8 @@ class _Writer(JsonRules):
         return self._terminal(f'/"({_UNIT}){counts}"/' + _excluding(without))
 
     def unknown(self, what: str, schema: Any, without: tuple[str, ...]) -> str:
-        raise _UnknownError
+        """llguidance's own JSON, whose strings may contain anything."""
+        return self._rule(f"%json {_with_little_space(text_alone(schema, self.root))}")
 
     # --- definitions ---
 
@@ -194,10 +192,6 @@ class _Writer(JsonRules):
             name = self.names[text] = f"{letter}{len(self.names)}"
             self.definitions[name] = text
         return name
-
-
-class _UnknownError(Exception):
-    """A schema that is left to llguidance, without excluding anything from its strings."""
 
 
 def _excluding(without: Sequence[str]) -> str:

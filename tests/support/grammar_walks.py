@@ -238,16 +238,37 @@ def tool(name: str, properties: dict[str, Any], required: list[str], strict: boo
     return {"type": "function", "function": {"name": name, "strict": strict, "parameters": schema}}
 
 
+POINT = {"type": "object", "properties": {"x": {"type": "integer"}, "s": {"type": "string"}}, "required": ["x"]}
+TREE = {"type": "object", "properties": {"v": {"type": "integer"}, "sub": {"$ref": "#/$defs/Tree"}}, "required": ["v"]}
+DEFS = {"Point": {**POINT, "additionalProperties": False}, "Unit": {"enum": ["c", "f"], "type": "string"}, "Tree": TREE}
 SCALARS: dict[str, Any] = {
     "string": {"type": "string"},
     "integer": {"type": "integer"},
     "number": {"type": "number"},
     "boolean": {"type": "boolean"},
     "enum": {"enum": ["dim", "full", "x y"]},
+    "constant": {"const": "on", "title": "Constant"},
+    "nothing": {"type": "null"},
+    # As pydantic writes optional values, and values of several types.
+    "maybe": {"anyOf": [{"type": "string"}, {"type": "null"}], "default": None},
+    "number_or_nothing": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+    "one_of_or_nothing": {"anyOf": [{"enum": ["a", "b"], "type": "string"}, {"type": "null"}]},
+    "types": {"type": ["integer", "boolean"]},
+    "nullable": {"type": ["string", "null"]},
+    "unit": {"$ref": "#/$defs/Unit"},
+    "described": {"allOf": [{"$ref": "#/$defs/Unit"}], "description": "A unit"},
 }
 INNER: dict[str, Any] = {
     "list": {"type": "array", "items": {"type": "string"}},
     "object": {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]},
+    "point": {"$ref": "#/$defs/Point"},
+    "points": {"type": "array", "items": {"$ref": "#/$defs/Point"}},
+    "point_or_nothing": {"anyOf": [{"$ref": "#/$defs/Point"}, {"type": "null"}]},
+    "tree": {"$ref": "#/$defs/Tree"},
+    "several": {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "string"}]},
+    "map": {"type": "object", "additionalProperties": {"type": "integer"}},
+    "range": {"type": "integer", "minimum": 1, "maximum": 10},
+    "few": {"type": "array", "items": {"type": "boolean"}, "minItems": 1, "maxItems": 2},
 }
 
 
@@ -258,8 +279,22 @@ def tools_of(dice: random.Random) -> list[dict[str, Any]]:
         kinds = dice.sample(sorted(SCALARS), dice.randint(0, 3)) + dice.sample(sorted(INNER), dice.randint(0, 1))
         dice.shuffle(kinds)
         names = {f"{kind}_{number}": (SCALARS | INNER)[kind] for kind in kinds}
-        made.append(tool(f"tool_{number}", names, [name for name in names if dice.random() < 0.6]))
+        one = tool(f"tool_{number}", names, [name for name in names if dice.random() < 0.6])
+        if "$ref" in str(names):
+            one["function"]["parameters"]["$defs"] = DEFS
+        made.append(one)
     return [*made, tool("free", {"text": {"type": "string"}}, [], strict=False)]
+
+
+def is_taken(tool: dict[str, Any], format: str, backend: str) -> bool:
+    """Has the format, or the language, a grammar for this tool?"""
+    try:
+        made = hs.grammar(format, [tool])
+        if backend == "gbnf":
+            made.gbnf()
+    except hs.errors.GrammarError:
+        return False
+    return True
 
 
 ANSWER: dict[str, Any] = {
@@ -277,7 +312,7 @@ def random_walk(format: str, choice: str, backend: str, seed: object, *, control
     choice: one of CHOICES. control: markers are control tokens, as long as the backend knows any.
     """
     dice = random.Random(f"{format} {choice} {seed}")
-    tools, options = tools_of(dice), dict[str, Any]()
+    tools, options = [one for one in tools_of(dice) if is_taken(one, format, backend)], dict[str, Any]()
     allowed = [one["function"]["name"] for one in tools]
     if choice == "named":
         options["choice"] = dice.choice(allowed)

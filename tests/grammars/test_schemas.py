@@ -1,0 +1,165 @@
+"""Schemas as pydantic, zod and people write them: references, unions, recursion. What is read fits them."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+from grammar_walks import BACKENDS, accepts, ids_walk, vocab_of
+
+import harmonystream as hs
+from harmonystream.errors import GrammarError
+from harmonystream.formats import format_of
+from harmonystream.grammars.schemas import Schema, with_definitions
+
+POINT = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"], "additionalProperties": False}
+TREE = {"type": "object", "properties": {"v": {"type": "integer"}, "sub": {"$ref": "#/$defs/Tree"}}, "required": ["v"]}
+ENDLESS = {"type": "object", "properties": {"sub": {"$ref": "#/$defs/Endless"}}, "required": ["sub"]}
+DEFS = {"Point": POINT, "Tree": TREE, "Endless": ENDLESS, "Unit": {"enum": ["c", "f"]}}
+
+
+def tool(schema: Any, **more: Any) -> list[Any]:
+    parameters = {"type": "object", "properties": {"a": schema}, "required": ["a"], "$defs": DEFS, **more}
+    return [{"name": "f", "strict": True, "parameters": parameters}]
+
+
+# By format: a call of f, in which the value of `a` is to be put. The second is for strings.
+CALLS = {
+    "hermes": ('<tool_call>\n{{"name": "f", "arguments": {{"a": {}}}}}\n</tool_call>',) * 2,
+    "qwen3_coder": (
+        "<tool_call>\n<function=f>\n<parameter=a>\n{}\n</parameter>\n</function>\n</tool_call>",
+        "<tool_call>\n<function=f>\n<parameter=a>\n{}\n</parameter>\n</function>\n</tool_call>",
+    ),
+    "glm": ("<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>{}</arg_value>\n</tool_call>",) * 2,
+    "dsml": (
+        '<｜DSML｜function_calls>\n<｜DSML｜invoke name="f">\n<｜DSML｜parameter name="a" string="false">{}'
+        "</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+        '<｜DSML｜function_calls>\n<｜DSML｜invoke name="f">\n<｜DSML｜parameter name="a" string="true">{}'
+        "</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+    ),
+    "gemma4": ("<|tool_call>call:f{{a:{}}}<tool_call|>", '<|tool_call>call:f{{a:<|"|>{}<|"|>}}<tool_call|>'),
+    "pythonic": ("[f(a={})]", "[f(a='{}')]"),
+}
+JSON = ("hermes", "qwen3_coder", "glm", "dsml", "pythonic")
+TEXT = ("qwen3_coder", "glm", "dsml", "gemma4", "pythonic")
+CASES: list[tuple[Any, tuple[str, ...], str, bool]] = [
+    # the schema of the argument, formats, the value as it is written, and whether it is allowed
+    ({"$ref": "#/$defs/Point"}, JSON, '{"x": 1}', True),
+    ({"$ref": "#/$defs/Point"}, JSON, '{"x": "1"}', False),
+    ({"$ref": "#/$defs/Point"}, ("gemma4",), "{x:1}", True),
+    ({"type": "array", "items": {"$ref": "#/$defs/Point"}}, JSON, '[{"x": 1}, {"x": 2}]', True),
+    ({"type": "array", "items": {"$ref": "#/$defs/Point"}}, JSON, '[{"y": 1}]', False),
+    ({"type": "array", "items": {"$ref": "#/$defs/Point"}}, ("gemma4",), "[{x:1},{x:2}]", True),
+    ({"$ref": "#/$defs/Tree"}, JSON, '{"v": 1, "sub": {"v": 2}}', True),
+    ({"$ref": "#/$defs/Tree"}, JSON, '{"v": 1, "sub": {"w": 2}}', False),
+    ({"$ref": "#/$defs/Tree"}, ("gemma4",), "{v:1,sub:{v:2}}", True),
+    ({"anyOf": [{"$ref": "#/$defs/Point"}, {"type": "null"}]}, JSON, "null", True),
+    ({"anyOf": [{"$ref": "#/$defs/Point"}, {"type": "null"}]}, JSON, "[]", False),
+    ({"allOf": [{"$ref": "#/$defs/Point"}], "description": "A place"}, JSON, '{"x": 3}', True),
+    ({"type": "object", "additionalProperties": {"type": "integer"}}, JSON, '{"k": 1}', True),
+    ({"type": "object", "additionalProperties": {"type": "integer"}}, JSON, '{"k": "v"}', False),
+    ({"type": ["integer", "boolean"]}, JSON, "true", True),
+    ({"type": ["integer", "boolean"]}, JSON, "1.5", False),
+]
+TEXTS: list[tuple[Any, str, bool]] = [
+    ({"$ref": "#/$defs/Unit"}, "c", True),
+    ({"$ref": "#/$defs/Unit"}, "k", False),
+    ({"anyOf": [{"enum": ["a", "b"]}, {"type": "null"}]}, "b", True),
+    ({"anyOf": [{"enum": ["a", "b"]}, {"type": "null"}]}, "x", False),
+    ({"allOf": [{"$ref": "#/$defs/Unit"}]}, "f", True),
+    ({"type": "string", "format": "date-time"}, "2026-01-01", True),
+]
+
+
+@pytest.mark.parametrize(("schema", "formats", "value", "allowed"), CASES)
+def test_values(schema: Any, formats: tuple[str, ...], value: str, allowed: bool) -> None:
+    for format in formats:
+        check(format, schema, CALLS[format][0].format(value), allowed)
+
+
+@pytest.mark.parametrize(("schema", "value", "allowed"), TEXTS)
+def test_strings_without_quotes(schema: Any, value: str, allowed: bool) -> None:
+    for format in TEXT:
+        if format != "pythonic" or "format" not in schema:
+            check(format, schema, CALLS[format][1].format(value), allowed)
+
+
+def check(format: str, schema: Any, text: str, allowed: bool) -> None:
+    tools = tool(schema)
+    assert accepts(hs.grammar(format, tools, choice="required").lark(), text) == allowed, (format, text)
+    if allowed:
+        (call,) = hs.parse(text, format, tools=[{"type": "function", "function": tools[0]}]).tool_calls
+        assert call.complete, format
+        assert json.loads(call.arguments).keys() == {"a"}, format
+
+
+def test_what_begins_as_a_container_is_one() -> None:
+    """A text that may also be an array of numbers is read as an array if it is one, and must then fit."""
+    schema = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "integer"}}]}
+    for value, allowed in (("a word", True), ("[1, 2]", True), ('["a"]', False), ("", True)):
+        check("glm", schema, CALLS["glm"][0].format(value), allowed)
+
+
+def test_a_schema_that_has_no_end() -> None:
+    for format in ("gemma4", "minimax_m3"):
+        with pytest.raises(GrammarError, match=r"contains itself: '#/\$defs/Endless'"):
+            hs.grammar(format, tool({"$ref": "#/$defs/Endless"}))
+    loop = {"Loop": {"$ref": "#/$defs/Loop"}}
+    with pytest.raises(GrammarError, match=r"contains itself|refers to itself"):
+        hs.grammar("dsml", tool({"$ref": "#/$defs/Loop"}, **{"$defs": loop}))
+    union = {"Loop": {"anyOf": [{"$ref": "#/$defs/Loop"}, {"type": "string"}]}}
+    with pytest.raises(GrammarError, match=r"contains itself|refers to itself"):
+        hs.grammar("dsml", tool({"$ref": "#/$defs/Loop"}, **{"$defs": union}))
+
+
+@pytest.mark.parametrize("ref", ["#/$defs/Nothing", "https://example.org/schema", "#anchor"])
+def test_references_that_cannot_be_followed(ref: Any) -> None:
+    with pytest.raises(GrammarError, match=r"leads nowhere|leads out of the schema"):
+        hs.grammar("glm", tool({"$ref": ref}))
+
+
+def test_references_to_other_places() -> None:
+    """A value that stands alone takes along what it refers to, wherever that is."""
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "array", "items": {"$ref": "#/properties/b"}}, "b": {"type": "integer"}},
+        "required": ["a"],
+    }
+    for part in with_definitions(schema), schema:
+        assert Schema(part, part).properties["b"] == {"type": "integer"}
+    tools = [{"name": "f", "strict": True, "parameters": schema}]
+    for value, allowed in (("[1, 2]", True), ('["x"]', False)):
+        text = CALLS["glm"][0].format(value)
+        assert accepts(hs.grammar("glm", tools, choice="required").lark(), text) == allowed
+
+
+PAIRS = [name for name in hs.formats.names() if getattr(format_of(name), "pair", None)]
+
+
+@pytest.mark.parametrize("format", PAIRS)
+def test_a_value_does_not_begin_another_argument(format: str) -> None:
+    """Such a value is read to its end only if what follows it happens to fit."""
+    pair = format_of(format).pair
+    openers = [pair[0]] if isinstance(pair[0], str) else pair[0]
+    vocab, end = vocab_of(format, control=False)
+    string = [{"name": "f", "strict": True, "parameters": {"type": "object", "properties": {"a": {"type": "string"}}}}]
+    grammar = hs.grammar(format, string, choice="required", reasoning="none", parallel=False)
+    walks = (
+        ids_walk(BACKENDS["llguidance"](grammar, vocab, end), vocab, end, format, random.Random(seed))
+        for seed in range(4)
+    )
+    for ids in filter(None, walks):
+        text = b"".join(map(vocab.token_bytes, ids)).decode(errors="replace")
+        for call in hs.parse(text, format, tools=[{"type": "function", "function": string[0]}]).tool_calls:
+            value = json.loads(call.arguments).get("a", "")
+            assert not any(opener in value for opener in openers), value
+
+
+def test_no_call_in_thoughts_where_none_is_allowed() -> None:
+    for format in ("deepseek", "glm", "hermes"):
+        row = format_of(format)
+        opener = row.call[0] if isinstance(row.call[0], str) else row.call[0][0]
+        for text, allowed in ((f"<think>a{opener}b</think>c", False), ("<think>a</think>c", True)):
+            assert accepts(hs.grammar(format, ["f"], choice="none").lark(), text) == allowed
