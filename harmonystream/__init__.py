@@ -41,9 +41,12 @@ from .events import (
 )
 from .formats import Format
 from .formats.models import format_for
+from .formats.spec import CHECKS
 from .parsing import parse
 from .reading import iter_events
 from .regions import Region, Usage
+
+CHECKS.append(Parser)
 
 if TYPE_CHECKING:
     from . import agent, batch, columns, engines, grammars, inside, prompts, tools

@@ -4,10 +4,37 @@ vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 Marker: TypeAlias = str | tuple[str, ...]
+Row = TypeVar("Row", bound=tuple[Any, ...])
+
+CHECKS: list[Callable[[Any], object]] = []
+"""What looks at a row when somebody makes one. The core, which compiles rows, adds itself once it has been imported: so
+the built-in rows, which tests compile, cost nothing at the import.
+"""
+
+
+def checked(row: type[Row]) -> type[Row]:
+    """Has each new row looked at, also those of `_replace`, so that a mistake is shown where it is made."""
+    plain_new, plain_make = row.__new__, row._make  # type: ignore[attr-defined]
+
+    @wraps(plain_new)
+    def new(cls: type[Row], *fields: Any, **named: Any) -> Row:
+        made: Row = plain_new(cls, *fields, **named)
+        for check in CHECKS:
+            check(made)
+        return made
+
+    @wraps(plain_make)
+    def make(cls: type[Row], fields: Any) -> Row:
+        return new(cls, *fields)
+
+    for name, method in (("__new__", new), ("_make", classmethod(make))):
+        setattr(row, name, method)
+    return row
 
 
 class HeaderFormat(NamedTuple):
@@ -25,11 +52,14 @@ class HeaderFormat(NamedTuple):
     stops: frozenset[str] = frozenset()
 
 
+@checked
 class Format(NamedTuple):
     """How a model writes reasoning and tool calls with tags: one row.
 
     docs/formats.md explains the fields, and docs/tags.md specifies them. A marker is a string, or a tuple of spellings
     that mean the same.
+
+    Raises `FormatError` for a field of the wrong type, and for fields that do not fit together.
     """
 
     name: str
@@ -135,8 +165,8 @@ class Format(NamedTuple):
     def from_dict(cls, fields: Mapping[str, Any]) -> Format:
         """The row with these fields, as `to_dict` returns them or as a file has them: lists instead of tuples.
 
-        Raises `FormatError` for a field that is unknown, missing or of the wrong type. A `Parser` raises
-        `FormatError` when it compiles a row whose markers clash.
+        Raises `FormatError` for a field that is unknown, missing or of the wrong type, and for fields that do not fit
+        together.
         """
         from .files import row_of_fields
 
