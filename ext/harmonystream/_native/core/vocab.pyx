@@ -33,20 +33,13 @@ cdef class Vocab:
     given twice.
     """
 
-    def __cinit__(self, tokens=None, control=UNFILLED, name="", encoder=None):
-        if tokens is None or (control is UNFILLED and tokens is not UNFILLED):
-            raise TypeError("Vocab() needs tokens, the bytes of each id, and control, the names and ids of its control "
-                            "tokens ({} for none): the loaders of harmonystream.vocab read them from a tokenizer")
-        if not isinstance(name, str):
-            raise TypeError(f"name is a str, not {name!r:.80}")
+    def __cinit__(self, tokens, control, str name="", encoder=None):
         self.name = name
         self.encoder = encoder
         self.by_name = {}
         self.programs = {}
         if tokens is UNFILLED:
             return
-        if isinstance(tokens, (str, bytes, dict)) or not hasattr(tokens, "__iter__"):
-            raise TypeError(f"tokens is a list of the bytes of each id, not {type(tokens).__name__}")
         cdef list items = list(tokens)
         cdef Py_ssize_t size = 0, n = len(items)
         cdef Py_ssize_t i
