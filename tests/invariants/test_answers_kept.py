@@ -102,40 +102,6 @@ def test_no_answer_is_lost_behind_a_broken_string(name):
                         assert done.tool_calls[-1].arguments == '{"x": "one"}', (text, done)
 
 
-def written_calls(row: Format) -> Iterator[str]:
-    """Whole calls of a row with written calls, with strings in each kind of quotes."""
-    section = [first(one) for one in row.section or ()]
-    bodies = ["[f(x='one')]", '[f(x="one", y=[1, 2])]', "[f(x={'a': 'b'})]"] if row.body == "python" else []
-    for quote in (first(row.quote), '"') if row.body == "object" else ():
-        bodies += [f"call:f{{x:{quote}one{quote}}}", f"call:f{{x:{{a:{quote}b{quote}}},y:[1,2]}}"]
-    for body in bodies:
-        yield section[0] + body + next(one for one in (section[1], "<|python_end|>") if one)
-
-
-@pytest.mark.parametrize("name", [name for name in TAG_FORMATS if row_of(name).body != "json"])
-@pytest.mark.parametrize("vocabulary", ["text", "added"])
-def test_no_answer_is_lost_behind_a_broken_written_call(name, vocabulary):
-    """One quote or bracket is missing or doubled. Where a string has no end, the call is not complete."""
-    some = None if vocabulary == "text" else tokens(name, vocabulary)
-
-    def read(text: str) -> hs.Completion:
-        return hs.parse(text, name) if some is None else hs.parse(some.encode(text.encode()), name, vocab=some.vocab)
-
-    for call in written_calls(row_of(name)):
-        (good,) = read(call).tool_calls
-        assert good.complete
-        for at in (at for at, char in enumerate(call) if char in "\"'{}[]()"):
-            for text in (call[:at] + call[at + 1 :], call[:at] + call[at] + call[at:]):
-                for gap in ("\n", ""):
-                    done = read(f"Hi.\n{text}{gap}{ANSWER.strip()}")
-                    assert ANSWER.strip() in done.content, (text, done)
-                    assert all(json.loads(one.arguments) for one in done.tool_calls if one.complete), (text, done)
-                    done = read(f"Hi.\n{text}{gap}{ANSWER.strip()}\n{call}")
-                    assert ANSWER.strip() in done.content, (text, done)
-                    last = done.tool_calls[-1]
-                    assert (last.arguments, last.complete) == (good.arguments, True), (text, done)
-
-
 @pytest.mark.parametrize("value", ["</function_calls>", "a) </function_calls> isn't so", '<function_calls>g(y="a")'])
 def test_a_written_string_that_quotes_a_closer_goes_on(value):
     done = hs.parse(f"<function_calls>f(x='{value}</function_calls>')</function_calls>{ANSWER}", "olmo3")
