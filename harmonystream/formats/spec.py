@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
+from ..errors import suggestion
+
 Marker: TypeAlias = str | tuple[str, ...]
 Row = TypeVar("Row", bound=tuple[Any, ...])
 
@@ -23,6 +25,11 @@ def checked(row: type[Row]) -> type[Row]:
 
     @wraps(plain_new)
     def new(cls: type[Row], *fields: Any, **named: Any) -> Row:
+        known: tuple[str, ...] = cls._fields  # type: ignore[attr-defined]
+        if unknown := [name for name in named if name not in known]:
+            raise TypeError(f"{cls.__name__} has no field {unknown[0]!r}; {suggestion(unknown[0], known)}")
+        if not fields and known[0] not in named:
+            raise TypeError(f"{cls.__name__} needs a {known[0]}: {cls.__name__}({known[0]}=..., and the markers)")
         made: Row = plain_new(cls, *fields, **named)
         for check in CHECKS:
             check(made)
