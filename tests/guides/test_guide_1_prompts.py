@@ -180,7 +180,7 @@ def test_1_5_the_loop_of_the_guide_goes_on_while_there_are_calls() -> None:
         ("search", "director of Inception"),
     ]
     assert [message["role"] for message in end.messages] == [
-        *("user", "assistant", "tool", "assistant", "tool", "tool", "assistant")
+        *("assistant", "tool", "assistant", "tool", "tool", "assistant")
     ]
     made = [one["id"] for message in end.messages for one in message.get("tool_calls") or ()]
     assert made == [message["tool_call_id"] for message in end.messages if message["role"] == "tool"]
