@@ -20,7 +20,7 @@ _FAMILIES = (
     (r"deepseek-r1-(1\.5|7|8|14|32|70)b", "think", ""),
     (r"deepseek-r1-0528-qwen3", "deepseek", ""),
     (r"deepseek-r1(?![.\d])(-zero|-0528)?", "deepseek", "DeepSeek-R1"),
-    (r"deepseek-(tng-)?r1t2?(-chimera)?", "deepseek", ""),
+    (r"(deepseek-(tng-)?)?r1t2?-chimera|deepseek-(tng-)?r1t2?", "deepseek", ""),
     (r"deepseek-(chat-)?v3(\.1)?(-0324|-terminus|-base)?(?![.\d])", "deepseek", "V3, V3.1"),
     (r"deepseek-(chat-)?v3\.2-exp", "deepseek", "V3.2-Exp"),  # DSML came with V3.2 itself
     (r"deepseek-(chat-)?v(3\.2|4(\.1)?)(-speciale)?(?![.\d])", "dsml", "DeepSeek-V3.2, V4, V4.1"),
@@ -67,7 +67,7 @@ _FAMILIES = (
         "mistral",
         "Mistral, Ministral, Devstral, Magistral",
     ),
-    (r"(ministral|mistral)-(8b|7b)-instruct-(v0\.3|2410)|mixtral-8x(7|22)b", "mistral", ""),
+    (r"(ministral|mistral)-(8b|7b)-instruct-(v0\.3|2410)|mixtral(-8x(7|22)b)?", "mistral", ""),
     (r"hammer-?2(\.\d)?|(llama-)?xlam-?2?", "xlam", "xLAM 2"),
     (r"(meta-)?llama-?3\.[123]", "llama3", "Llama 3.1 to 3.3"),
     (r"(llama-3-)?firefunction-?v2", "phi4_mini", "FireFunction v2"),
@@ -93,7 +93,7 @@ _FAMILIES = (
     (r"minimax-?m3(\.\d)?", "minimax_m3", "MiniMax-M3"),
     (r"dots\.?-?(llm)?-?[12]", "dots", "dots.llm"),
     (r"minicpm-?5", "minicpm5", "MiniCPM5"),
-    (r"functionary(-(small|medium))?-v3\.1", "functionary", "Functionary 3.1"),
+    (r"functionary(-(small|medium))?-v?3\.1", "functionary", "Functionary 3.1"),
     (r"gigachat-?3\.5", "gigachat35", "GigaChat 3.5"),
     (r"kimi-vl", "kimi_vl", "Kimi-VL"),
     (r"minimax-?m1", "minimax_m1", "MiniMax-M1"),
@@ -103,7 +103,7 @@ _FAMILIES = (
 # Models whose calls no row can read -> why.
 _UNREAD = (
     (
-        r"functionary(-(small|medium))?-v(2\.\d|3\.2)",
+        r"functionary(-(small|medium))?-v?(2\.\d|3\.2)",
         "each part of its output begins with the name of who reads it, 'all' or a tool, in a line, and the prompt "
         "ends where the first name begins; in a row a call has an opener",
     ),

@@ -40,7 +40,7 @@ KNOWN = {
         deepseek/deepseek-chat-v3.1  accounts/fireworks/models/deepseek-v3p1
         deepseek-ai/DeepSeek-R1-0528-Qwen3-8B  unsloth/DeepSeek-V3.1-GGUF
         cognitivecomputations/DeepSeek-V3-0324-AWQ  tngtech/DeepSeek-TNG-R1T2-Chimera  DeepSeek-R1T-Chimera
-        llama-cpp-deepseek-r1
+        llama-cpp-deepseek-r1  R1T2-Chimera
     """,
     "dsml": """
         deepseek-ai/DeepSeek-V3.2  deepseek-ai/DeepSeek-V3.2-Speciale  deepseek-v3.2:671b
@@ -122,7 +122,7 @@ KNOWN = {
         openbmb/MiniCPM5-1B
     """,
     "functionary": """
-        meetkai/functionary-small-v3.1
+        meetkai/functionary-small-v3.1  functionary-3.1
     """,
     "gigachat35": """
         ai-sage/GigaChat3.5-432B-A28B
@@ -131,7 +131,7 @@ KNOWN = {
         mistralai/Devstral-Small-2507  mistralai/Mistral-Small-3.2-24B-Instruct-2506  mistralai/Magistral-Small-2509
         mistralai/Ministral-3-8B-Instruct-2512  mistralai/Ministral-8B-Instruct-2410  mistralai/Mistral-7B-Instruct-v0.3
         mistralai/Mistral-Nemo-Instruct-2407  devstral:24b  unsloth-mistral-Devstral-Small-2507
-        mistralai/Mixtral-8x7B-Instruct-v0.1  mixtral:8x22b
+        mistralai/Mixtral-8x7B-Instruct-v0.1  mixtral:8x22b  Mixtral
     """,
     "llama3": """
         meta-llama/Llama-3.3-70B-Instruct  meta-llama/Meta-Llama-3.1-8B-Instruct  llama3.1:8b  llama3.2
@@ -244,6 +244,7 @@ def test_an_unknown_name_is_refused_with_what_to_do(name):
 @pytest.mark.parametrize(
     ("name", "why"),
     [
+        ("functionary-3.2", "each part of its output begins with the name of who reads it"),
         ("meetkai/functionary-medium-v3.2", "each part of its output begins with the name of who reads it"),
         ("CohereForAI/c4ai-command-r-plus", "its calls are a Markdown fence after 'Action:'"),
         ("command-r:35b", "its calls are a Markdown fence after 'Action:'"),

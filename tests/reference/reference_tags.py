@@ -164,7 +164,8 @@ class Machine(Fences, Elements, Lists):
         if ended:
             self.parted.pop(region, None)
         if header.body == "raw":
-            return self.raw(header.stop)
+            self.marked = self.raw(header.stop)
+            return self.marked
         return self.listed(header) if header.body == "python" else self.wrapped(i, header)
 
     def byte(self, i: int) -> int:
