@@ -1,0 +1,161 @@
+"""A call is complete only if all of its body was read: what a foreign dialect leaves in it is in a value or the text.
+In each row, each piece of foreign markup is put at each place of a whole call's body.
+
+Two things are dropped with a note, by rule: noise after a raw body, and a closer of an element that is not open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+from random_tags import first
+from reference_tags_text import holds_objects, may_lack, spellings_of
+from tag_streams import TAG_FORMATS
+
+import harmonystream as hs
+from harmonystream.formats import Format, format_of
+
+WORD = "zq7word"
+MARK = "]<]minimax[>["
+NOISE = (WORD, f" {WORD} ", f"\n{WORD}\n", f"<{WORD}", f"{WORD}>", f"&{WORD};", f"\\{WORD}", f"'{WORD}", f"({WORD})")
+JSON = (
+    f'"{WORD}"',
+    f', "{WORD}": 1',
+    f'{{"c": "{WORD}"}}',
+    f"}} {WORD}",
+    f"{{{WORD}",
+    f"[{WORD}",
+    f"{WORD}]",
+    f":{WORD}",
+)
+TAGS = (
+    *(f"<{WORD}>", f"</{WORD}>", f"<c>{WORD}</c>", f'<c name="{WORD}">', f"<!-- {WORD} -->", f"<|{WORD}"),
+    *(f'<parameter name="c">{WORD}</parameter>', f"<parameter=c>\n{WORD}\n</parameter>", f"<function={WORD}>"),
+    *(f"<arg_key>c</arg_key><arg_value>{WORD}</arg_value>", f'<param name="c">{WORD}</param>', f"<tool_sep>{WORD}"),
+    *(f"{MARK}<c>{WORD}{MARK}</c>", f'{MARK}<c x="{WORD}>', f"[ARGS]{WORD}", f'<|"|>{WORD}<|"|>'),
+)
+WRITTEN = (f"c='{WORD}', ", f", c='{WORD}'", f'c: "{WORD}", ', f",{WORD},")
+FOREIGN = (*NOISE, *JSON, *TAGS, *WRITTEN)
+TOOL = {"name": "f", "parameters": {"properties": {"a": {"type": "string"}, "b": {"type": "object"}}}}
+OBJECT = [
+    "{",
+    '"a"',
+    ": ",
+    '"',
+    "one",
+    '"',
+    ", ",
+    '"b"',
+    ": ",
+    "{",
+    '"x"',
+    ": ",
+    "[",
+    '"two"',
+    ", ",
+    "1",
+    "]",
+    "}",
+    "}",
+]
+MARKUP = (
+    "section_open",
+    "section_close",
+    "call_open",
+    "call_close",
+    "key_open",
+    "value_open",
+    "value_close",
+    "name_end",
+)
+
+
+class Body(NamedTuple):
+    kind: str
+    before: str
+    pieces: list[str]
+    after: str
+
+
+def row_of(name: str) -> Format:
+    row = format_of(name)
+    assert isinstance(row, Format)
+    return row
+
+
+def bodies(row: Format) -> Iterator[Body]:
+    section = [first(one) for one in row.section] if row.section else ["", ""]
+    tags = [first(row.call[0]), first(row.call[2])] if row.call else ["", ""]
+    if row.wrapped:
+        inner = tags if not row.section or holds_objects(row) else ["", ""]
+        opener, closer = section[0] + inner[0], inner[1] + section[1]
+        keys = {says: key for key, says in reversed(list(row.members.items()))}
+        if row.members == {"*": "call"}:
+            yield Body("wrapped", opener + '{"f": ', [*OBJECT, "}"], closer)
+        else:
+            name, rest = [f'"{keys["name"]}"', ": ", '"f"'], [f'"{keys["arguments"]}"', ": "]
+            yield Body("wrapped", f"{opener}{{{''.join(name)}, {''.join(rest)}", [*OBJECT, "}"], closer)
+            yield Body("wrapped", opener, ["{", *name, ", ", *rest, "".join(OBJECT), "}"], closer)
+    if row.body == "python":
+        pieces = ["a", "=", "'", "one", "'", ", ", "b", "=", "{", "'x'", ":", "[", "'two'", ", ", "1", "]", "}"]
+        yield Body("written", section[0] + "[f(", pieces, ")]" + section[1])
+    if row.body == "object":
+        quote = first(row.quote)
+        pieces = [
+            "a",
+            ":",
+            quote,
+            "one",
+            quote,
+            ",",
+            "b",
+            ":",
+            "{",
+            "x",
+            ":",
+            "[",
+            f"{quote}two{quote}",
+            ",",
+            "1",
+            "]",
+            "}",
+        ]
+        yield Body("written", section[0] + "call:f{", pieces, "}" + section[1])
+    if not row.call or (row.wrapped and not row.section and may_lack(row.call[1]) and not row.pair):
+        return
+    opener = section[0] + tags[0] + ("functions.f:0" if row.name_as == "id" else "f") + first(row.call[1])
+    if row.pair:
+        key, end, value, close = map(first, row.pair)
+        pieces = [key, "a", end, value, "one", close, "\n", key, "b", end, value, '{"x": ["two", 1]}', close]
+        yield Body("pairs", opener, [piece for piece in pieces if piece], tags[1] + section[1])
+    elif row.element:
+        tag, end, close = map(first, row.element)
+        pieces = [tag, "a", end, "one", close, "a", end, "\n", tag, "b", end, tag, "x", end, tag, "item", end, "two"]
+        pieces += [part for name in ("item", "x", "b") for part in (close, name, end)]
+        yield Body("elements", opener, pieces, tags[1] + section[1])
+    else:
+        yield Body("raw", opener, OBJECT, tags[1] + section[1])
+
+
+@pytest.mark.parametrize("name", TAG_FORMATS)
+def test_a_complete_call_has_all_of_its_body(name):
+    row = row_of(name)
+    own = [marker for kind in MARKUP for marker in spellings_of(row).get(kind, ()) if len(marker) > 2]
+    for kind, before, pieces, after in bodies(row):
+        whole = hs.parse(before + "".join(pieces) + after, name, tools=[TOOL])
+        assert [call.complete for call in whole.tool_calls] == [True]
+        for at in range(len(pieces) + 1):
+            for i, foreign in enumerate(FOREIGN):
+                text = before + "".join([*pieces[:at], foreign, *pieces[at:]]) + after
+                done = hs.parse(text, name, tools=[TOOL] if (at + i) % 2 else None)
+                complete = [call.arguments for call in done.tool_calls if call.complete]
+                if not complete:
+                    continue
+                said = done.content + done.reasoning + "".join(call.name + call.arguments for call in done.tool_calls)
+                codes = {one.code for one in done.deviations}
+                dropped = {"raw": codes == {"ignored-text"}, "elements": "stray-closer" in codes}.get(kind, False)
+                assert WORD in said or dropped, (text, done)
+                if kind not in ("pairs", "elements"):  # there the word is what a string between tags has
+                    assert not [one for one in own if one not in foreign and one in "".join(complete)], (text, done)
