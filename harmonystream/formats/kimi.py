@@ -39,7 +39,7 @@ KIMI_K3 = Format(
     section=(_spaced(_open("tools")), _spaced(_close("tools"))),
     call=(
         '<|open|>call tool="',
-        ('"<|sep|>', '"<|sep|><|open|>json type="object"<|sep|>'),
+        ('"<|sep|>', *('"<|sep|>' + _open(tag) for tag in ("json", 'json type="object"'))),
         (*_spaced(_close("call")), _close("json") + _close("call")),
     ),
     attribute='" index="',
@@ -52,6 +52,7 @@ KIMI_K3 = Format(
     drop=(
         *_spaced(_close("response")),
         *_spaced(_open("message")),
+        _open('message role="assistant"'),
         *_spaced(_close("message")),
         "<|open|>",
         "<|close|>",

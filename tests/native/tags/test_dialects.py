@@ -54,6 +54,13 @@ CASES: list[tuple[str, str, str, str, list[tuple[str, str]]]] = [
     ),
     (
         "kimi_k3",
+        '<|open|>message role="assistant"<|sep|><|open|>response<|sep|>b<|close|>response<|sep|><|open|>tools<|sep|>'
+        '<|open|>call tool="f" index="1"<|sep|><|open|>json<|sep|>{"s": "x"}<|close|>json<|sep|><|close|>call<|sep|>'
+        "<|close|>tools<|sep|><|close|>message<|sep|>",
+        *("", "b", [F]),
+    ),
+    (
+        "kimi_k3",
         "<|open|> think <|sep|>a<|close|>think <|sep|><|open|>response <|sep|>b<|close|> response<|sep|>",
         *("a", "b", []),
     ),
