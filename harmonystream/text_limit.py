@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from ._native.core.vocab import Vocab
 from ._native.wire.sse import SseWriter
 
-__all__ = ["TextLimit", "spelled"]
+__all__ = ["TextLimit", "beginning", "spelled"]
 
 _AT_ONCE = 64  # characters that are compared in one go, so that the cost of invalid bytes stays linear
 _SPELLED: WeakKeyDictionary[Vocab, dict[int, int]] = WeakKeyDictionary()
@@ -47,7 +47,7 @@ class TextLimit:
         ids: the ids that the engine has generated since the last call.
         text: the text that it has returned since the last call.
         last: the output has ended. If the text has only a part of an id, the id is replaced by tokens of one byte each,
-        if the vocabulary has them. Ids that are not in the text are dropped.
+        if the vocabulary has them and it is not a control token. Ids that are not in the text are dropped.
 
         Raises what `Parser.feed` raises for ids.
         """
@@ -65,7 +65,7 @@ class TextLimit:
             taken.append(tid)
         if last and self._waiting:
             self.cut = True
-            taken += spelled(self._vocab, self._waiting[0][1][: self._found])
+            taken += beginning(self._vocab, self._waiting[0][0], self._found)
             self._waiting.clear()
         return taken
 
@@ -116,3 +116,8 @@ def spelled(vocab: Vocab, said: bytes) -> list[int]:
         _SPELLED[vocab] = {text[0]: tid for tid, text in single.items()}
     known = _SPELLED[vocab]
     return [known[byte] for byte in said] if all(byte in known for byte in said) else []
+
+
+def beginning(vocab: Vocab, tid: int, size: int) -> list[int]:
+    """The first `size` bytes of a token, in tokens of one byte. Nothing of a control token: its parts are not text."""
+    return [] if vocab.is_control(tid) else spelled(vocab, vocab.token_bytes(tid)[:size])

@@ -191,12 +191,12 @@ def _answer(ask: Callable[..., Said], host: Any, more: dict[str, Any]) -> Answer
         return type(error).__name__
 
 
-def untrue(said: Said, case: Case, *, arguments: bool = True, stock: bool = False) -> str:
+def untrue(said: Said, case: Case, *, arguments: bool = True, stock: bool = False, blocks: bool = False) -> str:
     """Which field of an answer is not a beginning of what the whole output says; "" if all are.
 
     The end of ours may show what would have been a marker, had the output gone on, or half a character.
     arguments: are those of calls as the model wrote them? stock: it is by the host's own parsers, whose spaces around
-    texts do not count.
+    texts do not count. blocks: the same as in `differs`.
     """
     whole = case.written.said
     if case.stop and any(
@@ -208,6 +208,8 @@ def untrue(said: Said, case: Case, *, arguments: bool = True, stock: bool = Fals
         mine, full = getattr(said, field), getattr(whole, field)
         if case.stop:
             full = full.partition(case.stop)[0]
+        if blocks and said.calls:
+            mine, full = mine.replace("\n", ""), full.replace("\n", "")
         if not _begins(mine.strip() if stock else mine, full, shown):
             return field
     if case.tools in ("absent", "none"):
@@ -225,6 +227,27 @@ def _begins(text: str, whole: str, written: str) -> bool:
     same = next((at for at, (one, other) in enumerate(zip(text, whole)) if one != other), min(len(text), len(whole)))
     rest = text[same:].rstrip("\ufffd").lstrip("\n")
     return not rest or rest in written
+
+
+def _before(said: Said, stop: str) -> Said:
+    """An answer without what its texts end with, if a stop string begins so."""
+
+    def cut(text: str) -> str:
+        size = next((size for size in range(len(stop) - 1, 0, -1) if text.endswith(stop[:size])), 0)
+        return text[: len(text) - size]
+
+    *before, last = said.calls or [("", "")]
+    calls = (*before, (last[0], cut(last[1]))) if said.calls else ()
+    return said._replace(reasoning=cut(said.reasoning), content=cut(said.content), calls=calls)
+
+
+def closes(host: str) -> tuple[str, str]:
+    """What explains that a host's own parsers say more of a call that is cut."""
+    mine, theirs = r"'([^']*)'\),?\), reason='\w+', ", r"'\1[^']*}'\),?\), reason='\w+', "
+    return (
+        f"(?:cut after|stop string) .*: less: .*, {mine}.* and not .*, {theirs}",
+        f"a call is cut, and {host} closes its arguments, so that it looks as if the model had ended it",
+    )
 
 
 _BEFORE_A_VALUE = re.compile(r'[{,]\s*("(?:[^"\\]|\\.)*"?\s*:?\s*)?$')
@@ -255,15 +278,19 @@ def differs(both: list[Answer], *, blocks: bool = False) -> str:
     return ""
 
 
-def worse(mine: Answer, theirs: Answer, case: Case, *, arguments: bool = True) -> str:
-    """What only the host's own parsers have right; "" if nothing. Their spaces around texts do not count."""
+def worse(mine: Answer, theirs: Answer, case: Case, *, arguments: bool = True, blocks: bool = False) -> str:
+    """What only the host's own parsers have right; "" if nothing. Their spaces around texts do not count, nor does a
+    beginning of the stop string, which some hosts send before they know that it is one. blocks: the same as in
+    `differs`.
+    """
     if isinstance(theirs, str):
         return ""
+    theirs = _before(theirs, case.stop)
     if isinstance(mine, str):
         return mine
     if untrue(theirs, case, arguments=arguments, stock=True):
         return ""
-    if field := untrue(mine, case, arguments=arguments):
+    if field := untrue(mine, case, arguments=arguments, blocks=blocks):
         return f"{field}: {mine}"
     if len(mine.tokens) < len(theirs.tokens):
         return f"log probabilities: {mine.tokens}, and not {theirs.tokens}"
@@ -293,7 +320,8 @@ def report(format: str, stock: Answers, ours: Mapping[str, Answers], explained: 
         for (_, route), (case, both) in found.items():
             arguments = route != "Messages"
             for how, mine, theirs in zip(("streamed", "whole"), both, stock[case.name, route][1], strict=True):
-                if problem := worse(mine, theirs, case, arguments=arguments):
+                blocks = route != "Chat" and how == "streamed"
+                if problem := worse(mine, theirs, case, arguments=arguments, blocks=blocks):
                     lines.append(f"{format}, {kind}, {route}, {how}, {case.name}: stock alone is right: {problem}")
             if problem := differs(both, blocks=route != "Chat"):
                 lines.append(f"{format}, {kind}, {route}, {case.name}: streamed is not whole: {problem}")

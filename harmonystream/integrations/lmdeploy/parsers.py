@@ -58,6 +58,7 @@ def _telling(stock: Callable[..., Any]) -> Callable[..., Any]:
         made = await stock(*args, **more)
         if parser is not None:
             parser.prompt = made.inputs["input_ids"]
+            parser.config = made.gen_config
         return made
 
     return preprocess
@@ -93,7 +94,8 @@ class Reads:
     """Are the calls of a request without tools read, and hidden? Otherwise they are text."""
     request: Any
     prompt: Sequence[int] | None = None
-    """Set when the prompt has been rendered."""
+    config: Any = None
+    """Both are set when the prompt has been rendered. config: where LMDeploy ends the output."""
     reasoning_tokens: int | None
     tool_parser_cls: ClassVar[Any]
     reasoning_parser_cls: ClassVar[Any]
@@ -124,11 +126,11 @@ class Reads:
             cls.reasoning_parser_cls = ReasoningParser
 
     def _begin(self, request: Any) -> None:
-        """request: the client's. `self.request` is LMDeploy's adjusted request."""
-        allowed = {tool.get("function", tool)["name"] for tool in self.request.tools or ()}
-        tools = () if request.tool_choice == "none" else tool_dicts(request.tools)
-        self._tools = [tool for tool in tools if tool["function"]["name"] in allowed]
-        self.reasoning_tokens = 0
+        """request: the client's. LMDeploy's adjusted request may have fewer tools, but nothing keeps the model from
+        calling the others.
+        """
+        self._tools = () if request.tool_choice == "none" else tool_dicts(request.tools)
+        self.reasoning_tokens = self._read = 0
         _WAITING.set(self)
 
     def stream_chunk(self, delta_text: str, delta_token_ids: list[int], **more: Any) -> list[tuple[DeltaMessage, bool]]:
@@ -153,7 +155,7 @@ class Reads:
         self, text: str, token_ids: list[int] | None = None, **more: Any
     ) -> tuple[str | None, list[ToolCall] | None, str | None]:
         """The content, the calls and the reasoning of a whole output."""
-        self._deltas = None
+        self._deltas, self._read = None, 0
         said = self._said(token_ids or (), last=True)
         calls: dict[int, ToolCall] = {}
         for call in said.calls:
@@ -168,12 +170,25 @@ class Reads:
         if self._deltas is None:
             tools = self._tools or (HIDDEN if self.hides else [])
             self._deltas = Deltas(parser_for(self.model, tools, self.prompt), self.model.format)
-        said = self._deltas.feed(ids)
+        self._read += len(ids)
+        said = self._deltas.feed(self._shown(ids) if last else ids)
         if last:
-            said = joined(said, self._deltas.finish())
+            said = joined(said, self._deltas.finish("length" if self._is_cut(ids) else None))
             count_repairs(self._deltas.parser)
         self.reasoning_tokens = self._deltas.parser.usage.reasoning
         return said if self._tools else said._replace(calls=())
+
+    def _shown(self, ids: Sequence[int]) -> Sequence[int]:
+        """The ids at the end of an output, without the one that ended it, if a stop word did."""
+        return ids
+
+    def _is_cut(self, ids: Sequence[int]) -> bool:
+        """Has an output that ends in these ids reached the request's limit? LMDeploy does not say why it ends."""
+        limit = self.config and self.config.max_new_tokens
+        return limit is not None and self._read >= limit and not self._is_stopped(ids)
+
+    def _is_stopped(self, ids: Sequence[int]) -> bool:
+        return bool(ids and self.config) and ids[-1] in (self.config.stop_token_ids or ())
 
     @staticmethod
     def _call(call: CallDelta) -> DeltaToolCall:
@@ -200,7 +215,7 @@ class TagsParser(Reads, BaseResponseParser):  # type: ignore[misc]
 
 class HarmonyParser(Reads, GptOssResponseParser):  # type: ignore[misc]
     """The parser for gpt-oss, with LMDeploy's own grammars. It asks for the token that ends the output, which also ends
-    a call.
+    a call. If a stop word of the client ended it, the token is text, and is not shown.
     """
 
     headers = True
@@ -208,4 +223,9 @@ class HarmonyParser(Reads, GptOssResponseParser):  # type: ignore[misc]
     def __init__(self, request: Any) -> None:
         super().__init__(request)
         self.request = self.request.model_copy(update={"include_stop_str_in_output": True})
+        self._shows_stops = bool(request.include_stop_str_in_output)
         self._begin(request)
+
+    def _shown(self, ids: Sequence[int]) -> Sequence[int]:
+        hides = not self._shows_stops and self._is_stopped(ids)
+        return ids[:-1] if hides and not self.model.vocab.is_control(ids[-1]) else ids

@@ -39,6 +39,12 @@ NAMES: dict[str, tuple[HostName, ...]] = {
             *(f"{_PROTOCOL}:{name}" for name in ("FunctionCall", "ToolCall")),
         ),
         _function("lmdeploy.serve.core.async_engine:AsyncEngine.preprocess", "the prompt"),
+        *_plain(
+            "the prompt, and where an output ends",
+            *(f"lmdeploy.serve.core.async_engine:PreprocessedRequest.{name}" for name in ("inputs", "gen_config")),
+            *(f"lmdeploy.messages:GenerationConfig.{name}" for name in ("max_new_tokens", "stop_token_ids")),
+            f"{_PROTOCOL}:ChatCompletionRequest.include_stop_str_in_output",
+        ),
         *(
             name
             for owner in (

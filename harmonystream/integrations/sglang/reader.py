@@ -10,7 +10,7 @@ from sglang.srt.runtime_context import get_serving
 
 from ..._native.stream.parser import Parser
 from ...completion import Delta
-from ...text_limit import TextLimit, spelled
+from ...text_limit import TextLimit, beginning
 from ..counters import count_repairs
 from ..deltas import Deltas
 from ..model import HIDDEN, Model, joined, parser_for
@@ -98,7 +98,7 @@ class Reader:
         kept: list[int] = []
         for tid, text in zip(ids, texts):
             if len(text) > size:
-                return kept + spelled(vocab, text[:size])
+                return kept + beginning(vocab, tid, size)
             size -= len(text)
             kept.append(tid)
         return kept

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from asgi_clients import chat, chat_stream, messages, responses
-from host_cases import FORMATS, Answers, answers, cases, given, report
+from host_cases import FORMATS, Answers, answers, cases, closes, given, report
 from scripted_lmdeploy import STOCK, Server
 
 ROUTES = {  # streamed and whole
@@ -25,6 +25,11 @@ EXPLAINED = [
     (
         "Messages, .*streamed is not whole: calls: .*raw_arguments",
         "a call is cut, and LMDeploy's whole Messages put arguments that are not JSON into an object of its own",
+    ),
+    closes("LMDeploy's parser"),
+    (
+        "harmony, .*: stop string: .*content='One moment",
+        "LMDeploy does not stop at words of several tokens, and its parser shows no message before a call",
     ),
 ]
 

@@ -43,6 +43,8 @@ class Script:
         self, session: int, *, input_ids: list[int], gen_config: Any, **_: Any
     ) -> AsyncIterator[Any]:
         self.asked, self.config = list(input_ids), gen_config
+        if self.finish == "length":
+            gen_config.max_new_tokens = len(self.ids)
         for at in range(0, len(self.ids), self.at_once):
             yield EngineOutput(ResponseType.SUCCESS, self.ids[at : at + self.at_once])
         last = self.ids[-1:] if self.finish == "stop" else []

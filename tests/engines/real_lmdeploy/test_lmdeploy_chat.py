@@ -79,6 +79,27 @@ def test_responses_say_what_the_parser_says(server, family, format, name, stream
     assert (said.content.strip(), said.calls) == (want.content.strip(), want.calls)
 
 
+def test_a_named_tool_choice_leaves_the_types_of_other_tools(server):
+    """The prompt has only the named tool, but the model may call another."""
+    host = server("qwen3_coder")
+    host.play(ids_of("qwen3_coder", write("qwen3_coder", SCENARIOS[CALLING]), stops=True))
+    for ask in (chat_stream, chat):
+        assert ask(host, tool_choice=NAMED).calls[-1] == ("web-search", '{"s": "雨", "i": 2}')
+
+
+def test_a_stop_word_of_gpt_oss_is_not_shown(server):
+    """LMDeploy stops at words of one token. Our parser asks for this token, but shows it only if the client asks."""
+    host = server("gpt_oss")
+    (last,) = host.engine.tokenizer.encode("e", add_bos=False)
+    host.play([*ids_of("gpt_oss", "<|channel|>final<|message|>On", stops=False), last], finish="length")
+    for ask in (chat_stream, chat):
+        assert ask(host) == Said("", "One", (), "length")
+    host.script.finish = "stop"
+    for ask in (chat_stream, chat):
+        assert ask(host, stop=["e"]) == Said("", "On", (), "stop")
+        assert ask(host, stop=["e"], extra_body={"include_stop_str_in_output": True}) == Said("", "One", (), "stop")
+
+
 def test_thinking_that_the_prompt_has_closed(server):
     host = server("qwen3")
     host.play(ids_of("qwen3", "Hi <think> there.", stops=True))

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from asgi_clients import chat, chat_stream, messages, responses
-from host_cases import FORMATS, Answers, answers, cases, given, report
+from host_cases import FORMATS, Answers, answers, cases, closes, given, report
 from scripted_sglang import STOCK, Server
 
 ROUTES = {  # streamed and whole
@@ -22,17 +22,10 @@ ROUTES = {  # streamed and whole
     "Responses": (partial(responses, streams=True), partial(responses, streams=False)),
 }
 EXPLAINED = [
+    closes("SGLang's parser"),
     (
         r"(glm|llama3), .*, streamed, .*stock alone is right: less: .*, and not .*: \d+}?'",
-        "a number is cut, which may go on: SGLang sends what there is of it, or closes the object after it",
-    ),
-    (
-        r"Chat, streamed, .*stop string '[^'<]+<.*': stock alone is right: less",
-        "a stop string ends in a marker: SGLang sends its beginning, before it knows that it is one",
-    ),
-    (
-        r"qwen3_coder, .*Chat, whole, .*stop string .*stock alone is right: less",
-        "a stop string has cut a call, and SGLang closes its arguments and says tool_calls, so that clients run it",
+        "a number is cut, which may go on: SGLang sends what there is of it",
     ),
     (
         r"Messages, .*streamed is not whole: calls: .*'\{\}'\),?\) whole",

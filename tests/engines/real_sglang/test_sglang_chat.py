@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("sglang")
 
 import openai
-from asgi_clients import chat, chat_stream, chunks, responses
+from asgi_clients import chat, chat_stream, chunks, messages, responses
 from host_scenarios import FORMATS, Said, ids_of, played, scenarios, wrong
 from sglang_said import expected
 from wire_scenarios import SCENARIOS, write
@@ -91,6 +91,16 @@ def test_a_call_that_a_stop_string_has_cut_is_not_for_the_client_to_run(server, 
     for ask in (chat_stream, chat):
         said = ask(host, stop=['": 1'])
         assert (said.calls, said.reason) == ((("f", '{"i'),), "stop")
+
+
+@pytest.mark.parametrize("kind", ["ours", "frames"])
+def test_a_stop_string_in_a_marker_leaves_no_part_of_it_in_the_arguments(server, kind):
+    """The anthropic client raises ValueError for arguments that are not the beginning of JSON."""
+    host = server("gpt_oss", kind)
+    host.play(ids_of("gpt_oss", write("harmony", SCENARIOS[CALLING]), stops=True))
+    for streams in (True, False):
+        said = messages(host, streams=streams, stop_sequences=["constrain"])
+        assert (said.content, said.reason) == ("One moment.", "end_turn")
 
 
 TEXT = "<think>\nHm.\n</think>\n\nOne, two. STOP here"
