@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import json
 import subprocess
 import sys
@@ -246,3 +247,18 @@ def test_a_newline_parts_texts_around_a_call_in_one_field_and_begins_no_item(api
             texts[-1] += one["delta"]
     expected = ["Wait.\n雨 falls. So."] if api == "chat" else ["", "Wait.", "", "雨 falls.", "", " So."]
     assert texts == expected
+
+
+@pytest.mark.parametrize("api", MAKERS)
+def test_a_new_name_of_a_model_and_new_fields_cost_no_new_templates(api):
+    """They are holes: a server that answers for many models makes the templates once."""
+    kept = importlib.import_module(f"harmonystream.emit.{api}.templates").templates_of
+    made: dict[str, Any] = {"chat": hs.ChatStream, "responses": hs.ResponsesStream, "messages": hs.MessagesStream}
+    created = {} if api == "messages" else {"created": 1}
+    misses = set()
+    for number in range(3):
+        extra = {"metadata": {"user_id": str(number)}}
+        stream = made[api](hs.Parser(), id="r", model=f"model-{number}", extra=extra, **created)
+        assert f"model-{number}".encode() in stream.start() + stream.finish()
+        misses.add(kept.cache_info().misses)
+    assert len(misses) == 1

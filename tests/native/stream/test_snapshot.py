@@ -146,3 +146,14 @@ def test_numbers_out_of_range_are_refused():
     for number in (-1, 2**62, 2**63 - 1):
         with pytest.raises(ValueError, match="parser state"):
             hs.Parser.from_bytes(blob[:at] + struct.pack("<q", number) + blob[at + 8 :])
+
+
+def test_the_number_of_calls_is_bounded():
+    """One more call than an integer has room for would be a negative one."""
+    parser = hs.Parser("hermes")
+    parser.feed_text('<tool_call>{"name": "f", "arguments": {}}</tool_call>' * 201)
+    blob, calls = parser.to_bytes(), struct.pack("<i", 201)
+    assert (parser.calls, blob.count(calls)) == (201, 1)
+    for number in (2**31 - 1, -1):
+        with pytest.raises(ValueError, match="parser state"):
+            hs.Parser.from_bytes(blob.replace(calls, struct.pack("<i", number)))
