@@ -82,13 +82,10 @@ def messages(server: Any, *, streams: bool, **more: Any) -> Said:
 ROUTES = {"Chat, streamed": chat_stream, "Chat, whole": chat}
 
 
-def wrong_answer(route: str, server: Any, play: Play, format: str, scenario: Scenario, *, spaces: bool) -> str:
-    """What is wrong with what the route says of the scenario that the server plays; "" if it is right.
-
-    spaces: do those of texts count?
-    """
+def wrong_answer(route: str, server: Any, play: Play, format: str, scenario: Scenario) -> str:
+    """What is wrong with what the route says of the scenario that the server plays; "" if it is right."""
     try:
         said = ROUTES[route](server, extra_body=play.more)
     except (openai.APIError, ValueError) as error:
         return type(error).__name__
-    return wrong(said, format, scenario, spaces=spaces)
+    return wrong(said, format, scenario)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from families import SERVED, tokenizer
@@ -159,22 +159,54 @@ def in_the_fields(format: str, scenario: Scenario) -> Said:
     return Said(between.join(texts["reasoning"]), between.join(texts["content"]), calls, reason)
 
 
-def wrong(said: Said, format: str, scenario: Scenario, *, arguments: bool = True, spaces: bool = True) -> str:
-    """What is wrong with an answer, by what is written down of the scenario; "" if it is right.
+SPACES = "white space of the "
 
-    arguments: are those of calls as the model wrote them? spaces: do those of texts count? Not those of an engine's own
-    parsers, so that nothing is wrong with them for spaces alone.
+
+def wrong(said: Said, format: str, scenario: Scenario, *, arguments: bool = True) -> str:
+    """What is wrong with an answer, by what is written down of the scenario; "" if it is right. If only white space is,
+    this begins with SPACES.
+
+    arguments: are those of calls as the model wrote them?
     """
     right = in_the_fields(format, scenario)
     if [name.removeprefix("functions.") for name, _ in said.calls] != [name for name, _ in right.calls]:
         return "calls"
     if arguments and [written for _, written in said.calls] != [written for _, written in right.calls]:
         return "arguments"
-    for field in ("reasoning", "content"):
-        one, other = getattr(said, field), getattr(right, field)
-        if one != other and (spaces or "".join(one.split()) != "".join(other.split())):
+    fields = [field for field in ("reasoning", "content") if getattr(said, field) != getattr(right, field)]
+    for field in fields:
+        if "".join(getattr(said, field).split()) != "".join(getattr(right, field).split()):
             return field
-    return ""
+    return SPACES + fields[0] if fields else ""
+
+
+class Sides:
+    """Answers with an engine's own parsers and with ours. White space alone makes an answer of ours wrong, and is
+    counted of the engine's."""
+
+    def __init__(self, engine: str, routes: Collection[str]) -> None:
+        self._engine, self._routes = engine, routes
+        self._better: list[tuple[str, str, str, str]] = []
+        self._worse: list[tuple[str, str, str, str]] = []
+        print(f"| format | answers | right with {engine}'s parsers | but for white space | right with ours |")
+        print("|---|---|---|---|---|")
+
+    def add(self, format: str, found: Mapping[tuple[str, str], Sequence[str]]) -> None:
+        """Prints a row. found: (scenario, route) -> what is wrong with the engine's answer, and with ours."""
+        spaced = sum(theirs.startswith(SPACES) for theirs, _ in found.values())
+        right = [sum(not each[at] for each in found.values()) for at in (0, 1)]
+        print(f"| `{format}` | {len(found)} | {right[0]} | {right[0] + spaced} | {right[1]} |", flush=True)
+        for key, (theirs, mine) in found.items():
+            theirs = "" if theirs.startswith(SPACES) else theirs
+            if theirs and not mine:
+                self._better.append((format, *key, theirs))
+            if mine and not theirs:
+                self._worse.append((format, *key, mine))
+
+    def end(self) -> None:
+        """Prints what is right with one side alone."""
+        print_differences("Ours alone are right", self._better, self._routes)
+        print_differences(f"{self._engine}'s alone are right", self._worse, self._routes)
 
 
 def print_differences(title: str, rows: Iterable[tuple[str, str, str, str]], routes: Collection[str]) -> None:

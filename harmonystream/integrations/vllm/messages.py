@@ -39,7 +39,7 @@ def _converting(stock: Callable[..., Any]) -> Callable[..., Any]:
             complete = not cut or number < len(calls) or _is_object(call.function.arguments)
             call.function.arguments = as_object(call.function.arguments, complete=complete)
         message = stock(serving, generator, *args, **more)
-        if stopped:  # vLLM says so of an answer without calls alone, and a client would run a call that was cut
+        if stopped:  # vLLM says so only of an answer without calls, and a client would run a call that was cut
             message.stop_reason, message.stop_sequence = "stop_sequence", stop
         return message
 

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from asgi_clients import ROUTES, wrong_answer
-from host_scenarios import FORMATS, played, print_differences, scenarios
+from host_scenarios import FORMATS, Sides, played, scenarios
 from scripted_lmdeploy import STOCK, Server
 
 COMPARED = [format for format, family in FORMATS.items() if family in STOCK]
@@ -29,23 +29,17 @@ def answers(format: str, kind: str) -> dict[tuple[str, str], str]:
             host.play(play.ids, finish=play.finish)
             if len(host.script.ids) >= len(play.ids):
                 for route in ROUTES:
-                    found[name, route] = wrong_answer(route, host, play, format, scenario, spaces=kind != "stock")
+                    found[name, route] = wrong_answer(route, host, play, format, scenario)
     return found
 
 
 def main() -> None:
     logging.getLogger("lmdeploy").setLevel("ERROR")
     stock, ours = ({format: answers(format, kind) for format in COMPARED} for kind in KINDS)
-    better, worse = [], []
-    print("| format | answers | right with LMDeploy's parsers | right with ours |\n|---|---|---|---|")
+    sides = Sides("LMDeploy", ROUTES)
     for format in COMPARED:
-        theirs, mine = stock[format], ours[format]
-        right = [sum(not each for each in found.values()) for found in (theirs, mine)]
-        print(f"| `{format}` | {len(theirs)} | {right[0]} | {right[1]} |")
-        better += [(format, *key, theirs[key]) for key in theirs if theirs[key] and not mine[key]]
-        worse += [(format, *key, mine[key]) for key in theirs if mine[key] and not theirs[key]]
-    print_differences("Ours alone are right", better, ROUTES)
-    print_differences("LMDeploy's alone are right", worse, ROUTES)
+        sides.add(format, {key: (theirs, ours[format][key]) for key, theirs in stock[format].items()})
+    sides.end()
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from asgi_clients import ROUTES, wrong_answer
-from host_scenarios import FORMATS, TOOLS, ids_of, played, print_differences, scenarios
+from host_scenarios import FORMATS, TOOLS, Sides, ids_of, played, scenarios
 from scripted_sglang import STOCK, ChatCompletionRequest, Server
 
 COSTS = {
@@ -41,22 +41,16 @@ def compared(format: str) -> dict[tuple[str, str], list[str]]:
                 play = played(format, scenario)
                 host.play(play.ids, finish=play.finish)
                 for route in ROUTES:
-                    problem = wrong_answer(route, host, play, format, scenario, spaces=kind != "stock")
+                    problem = wrong_answer(route, host, play, format, scenario)
                     found.setdefault((name, route), []).append(problem)
     return found
 
 
 def rightness() -> None:
-    better, worse = [], []
-    print("| format | answers | right with SGLang's parsers | right with ours |\n|---|---|---|---|")
+    sides = Sides("SGLang", ROUTES)
     for format in (format for format, family in FORMATS.items() if family in STOCK):
-        found = compared(format)
-        right = [sum(not each[at] for each in found.values()) for at in (0, 1)]
-        print(f"| `{format}` | {len(found)} | {right[0]} | {right[1]} |", flush=True)
-        better += [(format, *key, stock) for key, (stock, ours) in found.items() if stock and not ours]
-        worse += [(format, *key, ours) for key, (stock, ours) in found.items() if ours and not stock]
-    print_differences("Ours alone are right", better, ROUTES)
-    print_differences("SGLang's alone are right", worse, ROUTES)
+        sides.add(format, compared(format))
+    sides.end()
 
 
 def cost(host: Server, outputs: list[dict[str, Any]], request: Any) -> tuple[float, int]:

@@ -26,6 +26,10 @@ EXPLAINED = [
         "a stop string has cut a call, and vLLM's whole answers say tool_calls whenever there is a call",
     ),
     (
+        "names, Messages, .*stop string .*reason: 'tool_use' streamed, 'stop_sequence' whole",
+        "a stop string follows complete calls: vLLM's streams say tool_use, and whole answers name the stop string",
+    ),
+    (
         "Messages, .*stop string .*streamed is not whole: calls: .*INVALID_JSON",
         "a stop string in a marker leaves a part of it behind the arguments, and vLLM's streams send it as it is",
     ),

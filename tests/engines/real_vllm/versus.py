@@ -14,7 +14,7 @@ from typing import Any
 
 import anthropic
 import openai
-from host_scenarios import FORMATS, Play, played, print_differences, scenarios
+from host_scenarios import FORMATS, Play, Sides, played, scenarios
 from host_scenarios import wrong as wrong_of
 from vllm_said import chat, chat_stream, messages
 from vllm_servers import Server
@@ -33,7 +33,7 @@ def wrong(route: str, host: Server, play: Play, format: str, scenario: Scenario)
         said = ROUTES[route](host, extra_body=play.more)
     except (openai.APIError, anthropic.APIError, ValueError, OSError) as error:
         return type(error).__name__
-    return wrong_of(said, format, scenario, arguments=route != "Messages", spaces=host.kind != "stock")
+    return wrong_of(said, format, scenario, arguments=route != "Messages")
 
 
 def compared(format: str, kinds: tuple[str, str]) -> dict[tuple[str, str], tuple[str, ...]]:
@@ -52,20 +52,10 @@ def compared(format: str, kinds: tuple[str, str]) -> dict[tuple[str, str], tuple
 
 
 def main() -> None:
-    kinds = ("stock", "frames")
-    better, worse, counts = [], [], []
+    sides = Sides("vLLM", ROUTES)
     for format in sys.argv[1:] or FORMATS:
-        found = compared(format, kinds)
-        right = [sum(not each[at] for each in found.values()) for at in range(len(kinds))]
-        counts.append(f"| `{format}` | {len(found)} | {right[0]} | {right[1]} |")
-        for (name, route), (stock, ours) in found.items():
-            if stock and not ours:
-                better.append((format, name, route, stock))
-            if ours and not stock:
-                worse.append((format, name, route, ours))
-        print(counts[-1], flush=True)
-    print_differences("Ours alone are right", better, ROUTES)
-    print_differences("vLLM's alone are right", worse, ROUTES)
+        sides.add(format, compared(format, ("stock", "frames")))
+    sides.end()
 
 
 if __name__ == "__main__":
