@@ -55,6 +55,7 @@ def check_number(
     *,
     least: float | None = None,
     above: float | None = None,
+    most: float | None = None,
     whole: bool = False,
     none: bool = False,
 ) -> None:
@@ -67,3 +68,5 @@ def check_number(
     if isnan(value) or (least is not None and value < least) or (above is not None and value <= above):
         range_ = "" if isnan(value) else f" of {least:g} or more" if least is not None else f" above {above:g}"
         raise ValueError(f"{name} is {kind}{range_}{', or None' if none else ''}, not {shown(value)}")
+    if most is not None and value > most:
+        raise ValueError(f"{name} is {kind} of at most {most:g}{', or None' if none else ''}, not {shown(value)}")

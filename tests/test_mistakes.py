@@ -15,6 +15,7 @@ import pytest
 from command import ENV
 
 import harmonystream as hs
+from harmonystream import gateway
 from harmonystream.cli import main
 
 IN_PYTHON = r"""
@@ -75,6 +76,35 @@ hs.vocab.from_harmony(7)
 hs.format_for("gpt-5")
 hs.format_for(7)
 hs.format_for("")
+hs.prompts.read_request({})
+hs.engines.Sampling(top_p=2)
+hs.engines.Sampling(min_p=1.5)
+hs.engines.TransformersEngine(5)
+hs.engines.TransformersEngine(G, "x")
+hs.engines.VllmTokens("http://x", render=5)
+hs.engines.VllmTokens(5)
+hs.Tools().on("called", 5)
+hs.Tools()["f"]
+hs.Tools().remove("f")
+hs.Tool("f", "", {"type": "array"}, print)
+hs.new_id(5)
+hs.agent.sub_queries(5)
+gateway.app(5)
+gateway.app([])
+gateway.app([5])
+gateway.Model("m", 5)
+gateway.Model("m", "http://localhost:8001")
+gateway.Model("", hs.engines.Recorded())
+gateway.Model("gpt-oss", hs.engines.Recorded(), max_tokens=-1)
+gateway.Model("gpt-oss", hs.engines.Recorded(), context="4k")
+gateway.Model("gpt-oss", hs.engines.Recorded(), aliases="a")
+gateway.Model("gpt-oss", hs.engines.Recorded(), fallback="a")
+gateway.Model("gpt-oss", hs.engines.Recorded(), reasoning_field="x")
+gateway.Model("gpt-oss", hs.engines.Recorded(), sampling="x")
+hs.columns.parse_many("a", "hermes")
+hs.columns.render_many("Hi", model="gpt-oss")
+hs.batch.Batch("hermse")
+hs.batch.Batch().finish(0)
 hs.Format()
 hs.Format("mine", thinks=("a", "b"))
 hs.Format(name="mine", think=("<a>",))
@@ -230,6 +260,7 @@ serve --port 99999
 serve --port x
 serve --workers 0
 serve --new-key a
+serve --keys m.json --new-key a
 serve --engine ollama=http://x --model gpt-oss
 serve --engine http://x --model gpt-oss --mcp nothing
 """
@@ -305,7 +336,7 @@ def begun(stream: Any) -> Any:
 def in_python(source: str) -> str:
     tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}
     user = [{"role": "user", "content": "Hi"}]
-    names = {"hs": hs, "U": user, "TOOL": tool, "G": hs.vocab.o200k_harmony(), "s": begun}
+    names = {"hs": hs, "U": user, "TOOL": tool, "G": hs.vocab.o200k_harmony(), "s": begun, "gateway": gateway}
     try:
         made = eval(source, names)
         if asyncio.iscoroutine(made):

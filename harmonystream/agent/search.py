@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from ..checks import check_text
+
 __all__ = ["Citation", "CitationReader", "Sources", "citations", "sub_queries"]
 
 _MARK = re.compile(r"\[citation:([0-9]{1,9})\]")
@@ -60,6 +62,7 @@ def citations(answer: str) -> list[Citation]:
 
 def sub_queries(text: str) -> list[str]:
     """The queries of an argument that separates several by `||`, without empty ones and repetitions."""
+    check_text("text", text, none=False)
     return list(dict.fromkeys(query for part in text.split("||") if (query := part.strip())))
 
 

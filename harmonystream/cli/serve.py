@@ -157,17 +157,15 @@ def _shared_application(args: argparse.Namespace, shared: str) -> Any:
 
 
 def _add_key(args: argparse.Namespace) -> None:
-    from ..gateway.operating.keys import line_of, new_key
+    from ..gateway.operating.keys import add_line, line_of, new_key
 
     if args.keys is None:
         raise InputError("--new-key needs --keys FILE, to which it adds the key's hash")
     key = new_key()
     try:
-        line = line_of(args.new_key, key)
+        add_line(args.keys, line_of(args.new_key, key))
     except ValueError as error:
         raise InputError(str(error)) from None
-    with open(args.keys, "a", encoding="utf-8") as file:
-        file.write(line + "\n")
     print(key)
     print(f"harmonystream: the key of {args.new_key}; it is not shown again", file=sys.stderr)
 

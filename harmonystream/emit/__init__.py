@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from ..checks import check_text
 from .chat.stream import ChatStream
 from .common.refusals import StoredError, refusal, refuse_stored
 from .common.request import call_ids_of
@@ -26,4 +27,5 @@ __all__ = [
 
 def new_id(prefix: str) -> str:
     """A random id of the usual form: "chatcmpl" gives chatcmpl-…, and "resp", "msg" or "call" give resp_… and so on."""
+    check_text("prefix", prefix, none=False)
     return f"{prefix}{'-' if prefix == 'chatcmpl' else '_'}{os.urandom(12).hex()}"

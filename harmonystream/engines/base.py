@@ -63,8 +63,8 @@ class Sampling:
             check_number(name, getattr(self, name), none=True)
         for name in ("top_k", "seed"):
             check_number(name, getattr(self, name), whole=True, none=True)
-        for name in ("temperature", "top_p", "min_p", "repetition_penalty"):
-            check_number(name, getattr(self, name), least=0, none=True)
+        for name, most in (("temperature", None), ("top_p", 1), ("min_p", 1), ("repetition_penalty", None)):
+            check_number(name, getattr(self, name), least=0, most=most, none=True)
         check_number("max_tokens", self.max_tokens, least=1, whole=True)
         check_number("logprobs", self.logprobs, least=0, whole=True, none=True)
         check_mapping("extra", self.extra, none=False)

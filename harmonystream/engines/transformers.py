@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from ..checks import shown
 from ..errors import EngineError, FormatError
 from ..formats import HeaderFormat, format_of
 from ..formats.files import format_of_model
@@ -37,6 +38,10 @@ class TransformersEngine:
     """
 
     def __init__(self, model: Any, tokenizer: Any = None) -> None:
+        if not callable(getattr(model, "generate", None)):
+            raise TypeError(f"model is a model of transformers, which has generate(), not {shown(model)}")
+        if isinstance(tokenizer, (str, bytes, int)):
+            raise TypeError(f"tokenizer is the model's tokenizer of transformers, or None, not {shown(tokenizer)}")
         self._model = model
         self._tokenizer = tokenizer
         self._turn = threading.Lock()

@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from .._native.core.vocab import Vocab
+from ..checks import check_text
 from ..errors import EngineError
 from ..grammars import Grammar
 from .base import Output, Prompt, Rendered, Sampling, request_fields
@@ -51,6 +52,8 @@ class VllmTokens(HttpEngine):
         silence: float | None = 300.0,
         retries: int = 0,
     ) -> None:
+        check_text("url", url, none=False)
+        check_text("render", render)
         bearer = {} if key is None else {"Authorization": f"Bearer {key}"}
         given = {**bearer, **(headers or {})}
         options: dict[str, Any] = {"connect_timeout": connect_timeout, "silence": silence, "retries": retries}

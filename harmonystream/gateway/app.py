@@ -32,6 +32,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from ..checks import shown
 from .answering import APIS, Api, Gateway, refusal
 from .generating.demo import demo_model
 from .generating.model import Model
@@ -87,6 +88,8 @@ def app(
     """
     spans = Spans(None if trace is True else trace) if trace else None
     served = [demo_model()] if models is None else models
+    if not isinstance(served, Sequence) or not all(isinstance(one, Model) for one in served):
+        raise TypeError(f"models is a list of Model, [Model(name, engine)], not {shown(served)}")
     limits = limits or Limits()
     state = _state(store, limits) if isinstance(store, str) else store or LocalState(limits, shared)
     gateway = Gateway(served, keys, limits, spans, state, log_contents, rule_of(unsupported), hosts, origins)

@@ -78,7 +78,7 @@ def read_request(request: Any) -> tuple[list[Any], list[Any] | None, dict[str, A
     if messages is None:
         messages = given
     if messages is None:
-        raise PromptError("the request has neither messages nor input")
+        raise PromptError("the request needs messages, or input, as the Responses API calls them")
     found = list(_items(messages))
     for key in ("instructions", "system"):
         if (text := rest.pop(key, None)) is not None:

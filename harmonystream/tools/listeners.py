@@ -7,6 +7,8 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from ..checks import shown
+
 if TYPE_CHECKING:
     from typing import TypeAlias
 
@@ -53,6 +55,8 @@ class Listeners:
         """Call the listener at every such moment, until the returned function is called."""
         if moment not in _MOMENTS:
             raise ValueError(f"a moment is one of {', '.join(map(repr, _MOMENTS))}, not {moment!r}")
+        if not callable(listener):
+            raise TypeError(f"a listener is a function, not {shown(listener)}")
         if inspect.iscoroutinefunction(listener):
             raise TypeError("a listener is a plain function: start a task in it for what takes time")
         listening = self._by_type[_MOMENTS[moment]]

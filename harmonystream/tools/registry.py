@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 from .._native.core.tools import Tools as Compiled
 from .._native.core.tools import compiled_tools
 from ..checks import check_function, check_number, check_text, shown
+from ..errors import suggestion
 from .calls import call_of
 from .definitions import definition, tool_from
 from .listeners import Listeners, Registered
@@ -126,6 +127,8 @@ class Tools:
         return name in self._by_name
 
     def __getitem__(self, name: str) -> Tool:
+        if name not in self._by_name:
+            raise KeyError(f"there is no tool {name!r}; {suggestion(str(name), [*self._by_name])}")
         return self._by_name[name]
 
     def get(self, name: str) -> Tool | None:
@@ -155,7 +158,7 @@ class Tools:
 
     def remove(self, name: str) -> None:
         """Removes a tool. Raises KeyError if no tool has this name. Runs that have begun continue."""
-        del self._by_name[name]
+        del self._by_name[self[name].name]
         self._changed()
 
     def schemas(self, api: Api = "chat") -> list[dict[str, Any]]:

@@ -77,6 +77,9 @@ class Tool:
         check_text("description" + of, self.description, none=False)
         if self.parameters is not None and not isinstance(self.parameters, Mapping):
             raise TypeError(f"parameters{of} is a JSON Schema, an object, not {shown(self.parameters)}")
+        if self.parameters and self.parameters.get("type", "object") != "object":
+            kind = shown(self.parameters["type"])
+            raise ValueError(f"parameters{of} is the JSON Schema of an object, whose type is 'object', not {kind}")
         check_number("timeout" + of, self.timeout, above=0, none=True)
         for option in ("function", "when", "approve", "bind"):
             check_function(option + of, getattr(self, option))

@@ -73,7 +73,7 @@ def test_colours_mark_the_control_tokens():
     ("arguments", "stdin", "error"),
     [
         ((), "{", "standard input: not JSON"),
-        ((), "{}", "the request has neither messages nor input"),
+        ((), "{}", "the request needs messages, or input, as the Responses API calls them"),
         ((), "[]", "it is not known which prompt to write"),
         (("--model", "gpt-oss"), '[{"role": "poet"}]', "message 0: role is 'poet'"),
         (("--model", "poem-7b"), "[]", "no format is known"),

@@ -52,6 +52,9 @@ def test_a_key_is_printed_once_and_kept_as_its_hash(capsys, tmp_path):
         key = capsys.readouterr().out.strip()
         assert key not in file.read_text("utf-8")
         assert Keys.load(file).owner({"x-api-key": key}) == name
+    file.write_text(file.read_text("utf-8").rstrip("\n"), "utf-8")  # as an editor may leave it
+    assert main(["serve", "--keys", str(file), "--new-key", "last"]) == 0
+    assert Keys.load(file).owner({"x-api-key": capsys.readouterr().out.strip()}) == "last"
     assert main(["serve", "--keys", str(file), "--new-key", "two words"]) == 2
 
 

@@ -215,7 +215,7 @@ def test_a_row_that_cannot_be_rendered_says_why_and_harms_no_other(ways):
         "the row is null",
         "the row is not JSON",
         "message 0",
-        "the request has neither messages nor input",
+        "the request needs messages, or input, as the Responses API calls them",
         "messages are a str or a list of messages, not 7",
         None,
     ]

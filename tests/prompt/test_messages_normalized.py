@@ -172,7 +172,7 @@ def test_data_that_nests_without_end_is_refused():
 
 
 def test_a_request_without_messages_is_refused():
-    with pytest.raises(hs.errors.PromptError, match="neither messages nor input"):
+    with pytest.raises(hs.errors.PromptError, match="needs messages, or input"):
         read_request({"model": "m"})
     with pytest.raises(hs.errors.PromptError, match="tools: expected a list, not dict"):
         read_request({"messages": [], "tools": {}})

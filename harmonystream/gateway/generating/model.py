@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 
 from ..._native.core.vocab import Vocab
 from ..._native.stream.parser import Parser
+from ...checks import check_mapping, check_number, check_text, shown
 from ...engines import Engine, Sampling
 from ...engines.base import Rendered
 from ...errors import EngineError, HarmonyStreamError, PromptError
@@ -77,6 +78,26 @@ class Model:
     server_tools: Tools | None = None
     aliases: Sequence[str] = ()
     fallback: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        check_text("name", self.name, none=False)
+        if not self.name.strip():
+            raise ValueError(f"the name of a model is what requests call it, and not {self.name!r}")
+        of = f" of the model {self.name}"
+        for one in self.engines if isinstance(self.engines, Sequence) else [self.engines]:
+            if not callable(getattr(one, "generate", None)):
+                raise TypeError(f"engines{of} are engines, such as hs.engines.Completions(url), not {shown(one)}")
+        check_text("family" + of, self.family)
+        for name in ("context", "max_tokens"):
+            check_number(name + of, getattr(self, name), least=1, whole=True, none=True)
+        check_mapping("sampling" + of, self.sampling, none=False)
+        if self.reasoning_field not in ("reasoning", "reasoning_content", "both"):
+            raise ValueError(
+                f"reasoning_field{of} is 'reasoning', 'reasoning_content' or 'both', not {shown(self.reasoning_field)}"
+            )
+        for name in ("aliases", "fallback"):
+            if isinstance(names := getattr(self, name), str) or not all(isinstance(one, str) for one in names):
+                raise TypeError(f"{name}{of} is a list of names, not {shown(names)}")
 
 
 class Served:
@@ -310,5 +331,5 @@ def served(models: Sequence[Model]) -> dict[str, Served]:
                 raise ValueError(f"two models have the name {name}")
             found[name] = ready
     if not found:
-        raise ValueError("there are no models")
+        raise ValueError("there are no models to serve: pass at least one, [Model(name, engine)]")
     return found

@@ -18,7 +18,7 @@ from ..limits import Quota
 from ..refused import Refused
 from ..requests.unsupported import Rule, rule_of
 
-__all__ = ["KeyOptions", "Keys", "line_of", "new_key"]
+__all__ = ["KeyOptions", "Keys", "add_line", "line_of", "new_key"]
 
 _LINE = re.compile(r"([A-Za-z0-9._-]{1,64})\s+([0-9a-f]{64})((?:\s+\w+=\S+)*)")
 _COUNT = re.compile(r"[0-9]{1,12}")
@@ -41,6 +41,16 @@ def line_of(name: str, key: str) -> str:
     if _LINE.fullmatch(line) is None:
         raise ValueError(f"a key's name has 1 to 64 letters, digits and ._-, unlike {name!r}")
     return line
+
+
+def add_line(path: str | os.PathLike[str], line: str) -> None:
+    """Add a line to a file of keys. Raises OSError, and ValueError if the file is another one."""
+    before = ""
+    if (file := Path(path)).exists():
+        _read(file)
+        before = file.read_text("utf-8")
+    with file.open("a", encoding="utf-8") as keys:
+        keys.write(("\n" if before and not before.endswith("\n") else "") + line + "\n")
 
 
 class KeyOptions(NamedTuple):
