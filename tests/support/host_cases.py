@@ -250,7 +250,7 @@ def closes(host: str) -> tuple[str, str]:
     )
 
 
-_BEFORE_A_VALUE = re.compile(r'[{,]\s*("(?:[^"\\]|\\.)*"?\s*:?\s*)?$')
+_BEFORE_A_VALUE = re.compile(r'[{,]\s*("(?:[^"\\]|\\.)*"?\s*:?\s*"?)?$')
 
 
 def size_of(said: Said, *, arguments: bool) -> int:

@@ -11,7 +11,7 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-from host_cases import FORMATS, Answers, answers, cases, given, report
+from host_cases import FORMATS, Answers, answers, cases, closes, given, report
 from vllm_said import chat, chat_stream, messages, responses
 from vllm_servers import Server
 
@@ -21,6 +21,7 @@ ROUTES = {  # streamed and whole
     "Responses": (partial(responses, streams=True), partial(responses, streams=False)),
 }
 EXPLAINED = [
+    closes("vLLM's parser"),
     (
         "frames, Chat, .*, stop string .*reason: 'stop' streamed, 'tool_calls' whole",
         "a stop string has cut a call, and vLLM's whole answers say tool_calls whenever there is a call",
