@@ -254,9 +254,9 @@ _BEFORE_A_VALUE = re.compile(r'[{,]\s*("(?:[^"\\]|\\.)*"?\s*:?\s*"?)?$')
 
 
 def size_of(said: Said, *, arguments: bool) -> int:
-    """How much an answer says, spaces around texts aside, and what stands before a value that has not come."""
+    """How much an answer says, white space of texts aside, and what stands before a value that has not come."""
     calls = "".join(name + _BEFORE_A_VALUE.sub("", written) * arguments for name, written in said.calls)
-    return len(said.reasoning.strip() + said.content.strip() + calls)
+    return len("".join((said.reasoning + said.content).split()) + calls)
 
 
 def differs(both: list[Answer], *, blocks: bool = False) -> str:
