@@ -51,7 +51,7 @@ def decode_row(options: bytes, payload: bytes) -> Case:
     """A row of the user's; the stream's pieces are those of the row with the same options and nothing odd."""
     fields = rows.decode_row(payload[: rows.ROW_SIZE])
     case = {"row": fields, "how": rows.HOWS[options[0] % len(rows.HOWS)], "stream": []} | decode_options(options)
-    with suppress(TypeError, AttributeError):  # too odd to have pieces
+    with suppress(TypeError, AttributeError, hs.errors.FormatError):  # refused, so it has no pieces
         case["stream"] = rows.alphabet_of(fields).read(payload[rows.ROW_SIZE :])
     return case
 
