@@ -104,6 +104,12 @@ class Bodies:
                 self.write_raw(body)
                 self.end_call(i, True)
                 return i
+            if alone and self.text.is_byte(i) and self.text.leaves_json(i) and self.is_between_strings(body):
+                self.log.note("missing-closer", i)
+                self.log.lands(b, i, "arguments")
+                self.write_raw(body)
+                self.end_call(i, False)
+                return i
             whole = bool(body) and s[body[-1]] in '}]"' and not alone and self.is_over(body, i)
             if self.text.is_byte(i) and s[i] not in edges and not whole:
                 body.append(i)
@@ -178,11 +184,18 @@ class Bodies:
         state = json_state("".join(map(self.text.spelled, body)))
         return state == "closed" or (state == "scalar" and i < self.size and self.text.s[i] in WS)
 
+    def is_between_strings(self, body: list[int]) -> bool:
+        """Is an object or array open, and no string?"""
+        said = "".join(map(self.text.spelled, body))
+        return json_state(said) == "open" and not is_in_string(said)
+
     def lost_end(self, i: int, after: int, far: bool) -> bool:
-        """In a string: does the call end at `i`, and the string's end is missing? `after`: from where that shows."""
-        if not self.inside or self.escaped or self.quotes or not self.text.ends_in_bracket(i):
+        """In a string: does the call end at `i`, and the string's end is missing? `after`: from where that shows.
+        `far`: at a closer."""
+        in_bracket = self.text.ends_in_bracket(i)
+        if not self.inside or self.escaped or self.quotes or not (in_bracket or far):
             return False
-        return self.text.has_lost_end(after, self.is_cut, far)
+        return self.text.has_lost_end(after, self.is_cut, far and in_bracket)
 
     @property
     def is_cut(self) -> bool:

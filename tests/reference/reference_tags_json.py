@@ -95,7 +95,8 @@ class ObjectScan:
     """Reads an object from its `{` at `start`, as far as the limit.
 
     `ended`: "object" (`stop` is after its end), "marker" (one of `markers` outside strings, or a control stop), "line"
-    (the end of a line in a string) or "limit". `closers`: of the markers, those that end the body of a call, also in a
+    (the end of a line in a string, or what is not JSON) or
+    "limit". `closers`: of the markers, those that end the body of a call, also in a
     string that is not closed, as a stop in the text does. Without them this is the look of a header, which also ends
     ("odd") at a byte between members that JSON does not allow there.
     """
@@ -152,8 +153,7 @@ class ObjectScan:
         if self.text.s[i - 1] == "\n" or (self.closers and self.closes(mark.stop)):
             return True
         if self.closers:
-            in_bracket = self.text.ends_in_bracket(i) and not self.quotes
-            return in_bracket and self.text.has_lost_end(mark.stop, self.cut, True)
+            return not self.quotes and self.text.has_lost_end(mark.stop, self.cut, self.text.ends_in_bracket(i))
         return mark.kind.endswith("close") and self.text.s[:i].rstrip(WS)[-1] in CLOSERS
 
     def ends_line(self, i: int) -> bool:
@@ -189,6 +189,8 @@ class ObjectScan:
                     return "marker"
             except More:
                 return "limit"
+            if self.closers and lacks_closer(text.row) and text.is_byte(i) and text.leaves_json(i):
+                return "line"
             if self.member and self.in_scalar and s[i] in SCALAR_ENDS:
                 self.member.closed = True
                 self.expects = ":"

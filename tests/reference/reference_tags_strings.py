@@ -9,7 +9,7 @@ from contextlib import suppress
 from reference_tags_bodies import Bodies
 from reference_tags_header import Fails, Header, HeaderReader
 from reference_tags_keys import key_at, written
-from reference_tags_text import CALL, NEAR, Marker, More, latin
+from reference_tags_text import CALL, NEAR, Marker, More, lacks_closer, latin
 from reference_tags_values import quote
 
 PAIR = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
@@ -101,22 +101,36 @@ class Strings(Bodies):
         capped = text.ends[limit] - text.ends[closer.start] == NEAR or limit < self.size
         if self.has_opener:
             return False
-        x = closer.stop
+        goes_on, marker = self.look_on(closer.stop, limit, "stop", "section_open")
+        return not goes_on and (marker is not None or capped or not self.is_cut)
+
+    def look_on(self, x: int, limit: int, *kinds: str) -> tuple[bool, Marker | None]:
+        """In the open string, from `x` on, up to one of these markers: does what closes the string come, and after it
+        what may follow a string? And the marker."""
+        text, goes_on = self.text, False
         with suppress(More):
             while x < limit:
-                mark = text.at(x, limit, "stop", "section_open")
+                mark = text.at(x, limit, *kinds)
                 if mark and (mark.kind != "stop" or text.stop_counts(mark)):
-                    return True
+                    return goes_on, mark
                 if stop := self.quotes_end(x, limit):
                     after = text.skip(stop, limit)
                     if after == limit:
                         break
-                    if text.s[after] in ",:" + self.closers:
-                        return False
+                    goes_on |= text.s[after] in ",:" + self.closers
                     x = stop
                 else:
                     x += 2 if self.quotes != OWN and text.s[x] == "\\" else 1
-        return capped or not self.is_cut
+        return goes_on, None
+
+    def call_is_left(self, x: int, origin: int, limit: int, in_line: bool) -> bool:
+        """After a string, and what closes the call: is what comes prose, rather than a part of the string?"""
+        goes_on, mark = self.look_on(x, limit, "stop", "section_open", "section_close")
+        if mark:
+            return not goes_on or not (in_line or mark.kind == "section_close")
+        if self.text.ends[limit] - self.text.ends[origin] == NEAR or limit < self.size:
+            return not goes_on and not in_line
+        return not in_line or not (goes_on or self.is_cut)
 
     def quotes_end(self, x: int, limit: int) -> int:
         """After what closes the open string at `x`; 0: nothing does."""
@@ -237,7 +251,7 @@ class Strings(Bodies):
             if s[x] == ":" and self.key_string:
                 return "closed", stop, ""
             if s[x] in (",", written(self.row)[1], *closers):
-                ends = quotes == OWN or self.goes_on(x, limit)
+                ends = quotes == OWN or self.goes_on(i, x, limit)
                 return ("closed", stop, "") if ends else ("text", i + 1, "")
             if s[x] == "]" and self.in_array:
                 x = self.text.skip(x + 1, limit)
@@ -250,12 +264,13 @@ class Strings(Bodies):
         """May a quote after ws go on with the string, rather than be part of it?"""
         return "\n" in between or (quote != self.quotes[0] and not self.has_quotes)
 
-    def goes_on(self, x: int, limit: int) -> bool:
-        """At `x` is what may follow a string. Does what comes after it show that the string is over?"""
+    def goes_on(self, i: int, x: int, limit: int) -> bool:
+        """The quote is at `i`, and at `x` what may follow a string. Does what comes after it show that the string is
+        over?"""
         text, s = self.text, self.text.s
         closes = written(self.row)[1]
         if s[x] == closes and not self.open:
-            return self.call_is_over(x + 1, limit)
+            return self.call_is_over(i, x + 1, limit)
         y = text.skip(x + 1, limit)
         if y == limit:
             return limit == self.size
@@ -265,7 +280,7 @@ class Strings(Bodies):
         if not text.is_byte(y):
             return self.ends_at_limit(y, limit)
         if not self.open and c == closes:
-            return self.call_is_over(y + 1, limit)
+            return self.call_is_over(i, y + 1, limit)
         try:
             if not self.open and self.keys_follow:
                 if c == "*":
@@ -289,8 +304,8 @@ class Strings(Bodies):
             raise More(limit)
         return s[x] == ":"
 
-    def call_is_over(self, i: int, limit: int) -> bool:
-        """After what closes a call, behind a string."""
+    def call_is_over(self, origin: int, i: int, limit: int) -> bool:
+        """After what closes a call, behind a string whose quote is at `origin`."""
         text, s = self.text, self.text.s
         array_over = False
         x = text.skip(i, limit)
@@ -300,13 +315,14 @@ class Strings(Bodies):
             x = text.skip(i, limit)
         if x == limit:
             return limit == self.size
-        if (array_over or not self.in_array) and "\n" in s[i:x]:
+        in_line = (self.in_array and not array_over) or "\n" not in s[i:x]
+        if not in_line and lacks_closer(self.row):
             return True
         if self.ends_at_limit(x, limit):
             return True
-        if array_over or not text.is_byte(x):
-            return False
-        return self.is_call(x, limit)
+        if not text.is_byte(x):
+            return not in_line
+        return (not array_over and self.is_call(x, limit)) or self.call_is_left(x, origin, limit, in_line)
 
     def is_call(self, x: int, limit: int) -> bool:
         """Another call, at `x`?"""

@@ -327,6 +327,13 @@ class Text:
         """Is a closing bracket before `i`, with nothing but ws between?"""
         return self.s[:i].rstrip(WS)[-1:] in ("}", "]")
 
+    def leaves_json(self, i: int) -> bool:
+        """Outside of strings: is here what is not JSON, where no number or word may stand?"""
+        if self.s[i] in WS + '{}[]",:':
+            return False
+        last = self.s[:i].rstrip(WS)[-1:]
+        return last in ("}", "]") or (self.s[i - 1] == "\n" and last not in ("{", "[", ",", ":"))
+
     def has_lost_end(self, i: int, cut: bool, far: bool) -> bool:
         """In a JSON string, before `i` is what could end the call: is the string's own end missing? `cut`: the engine
         says that the stream was cut. `far`: the answer if nothing is seen within the look-ahead."""

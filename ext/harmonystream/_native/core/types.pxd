@@ -264,7 +264,9 @@ cdef enum ValueMode:
 cdef enum LineStart:                             # what comes next begins its line
     IN_LINE, LINE_BEGINS                         # no; the last byte was a newline, or a marker that was acted on
     LINE_BLANK                                   # in TEXT: since then only spaces and tabs have come
-    BRACKET = 2                                  # RAW, WRAPPED: a flag: a closing bracket, and then only ws
+    # RAW, WRAPPED: flags: then only ws came after a closing bracket; after what expects a value or key
+    BRACKET = 2
+    EXPECTS = 4
 
 cdef enum Code:                                  # in TEXT: what a fence holds
     NO_CODE                                      # there is no fence

@@ -12,7 +12,7 @@ from harmonystream._native.core.cpython cimport PyUnicode_AsUTF8AndSize
 from harmonystream._native.core.json_scan cimport J_OPEN, json_step
 from harmonystream._native.tags.call_object cimport F_NOTHING, object_step
 from harmonystream._native.tags.driver cimport set_tags_fast
-from harmonystream._native.tags.json_ends cimport end_of_text
+from harmonystream._native.tags.json_ends cimport end_of_text, is_foreign, leaves_json, left_at
 from harmonystream._native.tags.text cimport follow_backquotes, is_text_open, line_after
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.json_text cimport json_escape
@@ -207,11 +207,15 @@ cdef bint body_goes_on(const Stream* s, const TagTable* row, const uint8_t* p, P
             return False
         body.object = s.tags.object
         for i in range(n):
+            if row.lacks_closer and not body.object.in_string and is_foreign(p[i]) and leaves_json(
+                    end_of_text(s.tags.line_start, p, i)):
+                return False
             if object_step(&body.object, row, p[i]) != F_NOTHING:
                 return False
         json_step(&body.json, p, n)
         return True
-    if s.state != RAW or body.json.stage != J_OPEN or not s.tags.begun:
+    if s.state != RAW or body.json.stage != J_OPEN or not s.tags.begun or (
+            row.open_end and left_at(s.tags.line_start, &s.json, p, n) < n):
         return False
     json_step(&body.json, p, n)
     return body.json.stage == J_OPEN

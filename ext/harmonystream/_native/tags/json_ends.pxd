@@ -16,8 +16,35 @@ cdef inline uint8_t end_of_text(uint8_t before, const uint8_t* p, Py_ssize_t n) 
     while k > 0 and is_json_space(p[k - 1]):
         k -= 1
     if k > 0:
-        before = BRACKET if p[k - 1] == c'}' or p[k - 1] == c']' else 0
-    return before & BRACKET | (LINE_BEGINS if p[n - 1] == c'\n' else 0)
+        before = BRACKET if p[k - 1] in b"}]" else EXPECTS if p[k - 1] in b"{[,:" else 0
+    return before & (BRACKET | EXPECTS) | (LINE_BEGINS if p[n - 1] == c'\n' else 0)
+
+
+cdef inline bint is_foreign(uint8_t c) noexcept nogil:
+    """Is it part of a number or word, or of nothing in JSON?"""
+    return not is_json_space(c) and c not in b'{}[]",:'
+
+
+cdef inline bint leaves_json(uint8_t before) noexcept nogil:
+    """Outside of strings, before such a byte: could no number or word stand there? before: as in `line_start`."""
+    return before & BRACKET or (before & LINE_BEGINS and not before & EXPECTS)
+
+
+cdef inline Py_ssize_t left_at(uint8_t before, const Json* j, const uint8_t* p, Py_ssize_t n) noexcept nogil:
+    """How many of these bytes come before one that leaves the JSON, which is open."""
+    cdef bint in_string = j.in_string, escape = j.escape
+    cdef Py_ssize_t i
+    for i in range(n):
+        if in_string:
+            in_string = escape or p[i] != c'"'
+            escape = p[i] == c'\\' and not escape
+            before = 0
+        elif is_foreign(p[i]) and leaves_json(before):
+            return i
+        else:
+            in_string = p[i] == c'"'
+            before = end_of_text(before, p + i, 1)
+    return n
 
 
 cdef inline int look_lost_end(const View* v, const TagTable* row, Py_ssize_t i, bint far) noexcept nogil:

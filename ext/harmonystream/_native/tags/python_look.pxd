@@ -34,6 +34,7 @@ cdef enum PythonBracket:               # in the stack
 cdef enum:
     MOST_BRACKETS = 31                 # open inside of each other
     ADJACENT = 8                       # a Verdict: another string goes on
+    GOES_ON                            # a Verdict: the string does
 
 
 cdef inline bint is_open(uint64_t stack, int bracket) noexcept nogil:
@@ -116,13 +117,78 @@ cdef inline int look_string(const View* v, Py_ssize_t i, Py_ssize_t* at, uint8_t
     return look_quotes(v, x, i, size)
 
 
+cdef inline int look_own_quotes(const View* v, const Stream* s, const TagTable* row, Py_ssize_t x, Py_ssize_t n,
+                                Py_ssize_t* stop) noexcept nogil:
+    """Is what closes the open string at x? *stop is after it."""
+    cdef const ObjectScan* o = &s.tags.object
+    cdef int k = -1, verdict = NO
+    if o.named == 0:                                       # the row's own quote
+        verdict = match(v, row, x, n, row.roles[QUOTE], &k)
+        if verdict == YES:
+            stop[0] = x + row.literals[k].n
+        return verdict
+    stop[0] = x
+    while stop[0] < n and stop[0] < x + o.key_n and v.p[stop[0]] == o.named and not is_special(v, stop[0]):
+        stop[0] += 1
+    return YES if stop[0] == x + o.key_n else MORE if stop[0] == n else NO
+
+
+cdef inline int look_on(const View* v, const Stream* s, const TagTable* row, Py_ssize_t* x, Py_ssize_t n,
+                        uint64_t markers, int* hit) noexcept nogil:
+    """In the open string, from *x on: what comes first? GOES_ON: what closes the string, and after it what may follow a
+    string, which is before *x then. YES: one of these markers, which counts. MORE: the input up to n has neither."""
+    cdef Py_ssize_t stop = 0, after
+    cdef int verdict
+    while x[0] < n:
+        verdict = NO
+        if row.first[v.p[x[0]]] & markers:
+            verdict = match(v, row, x[0], n, markers, hit)
+            if verdict == YES and row.literals[hit[0]].role == STOP:
+                verdict = look_stop(v, row, x[0], hit[0])
+            if verdict == YES:
+                return YES
+        if verdict != MORE:
+            verdict = look_own_quotes(v, s, row, x[0], n, &stop)
+        if verdict == MORE:                                # it begins with the last bytes that are seen
+            return MORE
+        if verdict == YES:
+            after = skip_ws(v, stop, n)
+            if after == n:
+                return MORE
+            x[0] = stop
+            if not is_special(v, after) and (v.p[after] == c',' or v.p[after] == c':' or is_closer(row, v.p[after])):
+                return GOES_ON
+        else:
+            x[0] += 2 if v.p[x[0]] == c'\\' and s.tags.object.named and not is_special(v, x[0]) else 1
+    return MORE
+
+
+cdef inline int look_left_call(const View* v, const Stream* s, const TagTable* row, Py_ssize_t x, Py_ssize_t origin,
+                               bint in_line) noexcept nogil:
+    """After a string, and what closes the call, at x: prose. Or does the string go on? It does if what closes it comes
+    before the closer of the section. in_line: no newline shows that the call is over."""
+    cdef uint64_t markers = row.roles[STOP] | row.roles[SECTION_OPEN] | row.roles[SECTION_CLOSE]
+    cdef int k = -1, verdict = GOES_ON
+    cdef bint goes_on = False
+    while verdict == GOES_ON:
+        verdict = look_on(v, s, row, &x, limit(v, origin), markers, &k)
+        goes_on |= verdict == GOES_ON
+    if verdict == YES:
+        return NO if goes_on and (in_line or row.literals[k].role == SECTION_CLOSE) else YES
+    if capped(v, origin):
+        return NO if goes_on or in_line else YES
+    if not v.end:
+        return MORE
+    return NO if in_line and (goes_on or v.cut) else YES
+
+
 cdef inline int look_call_end(const View* v, const Stream* s, const Context* c, Py_ssize_t i,
                               Py_ssize_t origin) noexcept nogil:
     """What closes the call is before i, after a string. Does what follows show that the call is over?"""
     cdef const TagTable* row = c.row
     cdef Py_ssize_t n = limit(v, origin), x = skip_ws(v, i, n), stop = 0, at = 0, size = 0
     cdef int k = -1, verdict
-    cdef bint closed = False                               # so is the array of calls
+    cdef bint closed = False, in_line                      # so is the array of calls; no newline comes first
     while x < n and not is_special(v, x) and (is_closer(row, v.p[x]) or (v.p[x] == c',' and s.tags.array) or (
             row.between and v.p[x] == row.between)):
         if v.p[x] == c']' and s.tags.array:
@@ -131,21 +197,26 @@ cdef inline int look_call_end(const View* v, const Stream* s, const Context* c, 
         x = skip_ws(v, i, n)
     if x == n:
         return at_the_end(v, origin)
-    if (closed or not s.tags.array) and memchr(v.p + i, c'\n', x - i) != NULL:
+    in_line = (s.tags.array and not closed) or memchr(v.p + i, c'\n', x - i) == NULL
+    if not in_line and row.lacks_closer:
         return YES
     verdict = look_python_end(v, row, x, False, &k)
-    if verdict != NO or closed or is_special(v, x):
-        return or_end(v, verdict)
-    if row.name_as == CALL_NAME:
-        x = skip_call_word(v, x, n)
-    verdict = look_written(v, row, c.tools, x, origin, not s.tags.array, &stop)
-    if verdict == YES and s.tags.array and tool_index(c.tools, v.p + x, stop - x) < 0:
-        x = skip_ws(v, stop + 1, n)
-        if x == n:
-            return at_the_end(v, origin)
-        if v.p[x] != row.call_closes or is_special(v, x):
-            verdict = look_key_end(v, row, x, origin, &at, &size, &stop)
-    return or_end(v, verdict)
+    if verdict != NO or is_special(v, x):
+        return YES if not in_line and is_special(v, x) else or_end(v, verdict)
+    i = x
+    if not closed:
+        if row.name_as == CALL_NAME:
+            x = skip_call_word(v, x, n)
+        verdict = look_written(v, row, c.tools, x, origin, not s.tags.array, &stop)
+        if verdict == YES and s.tags.array and tool_index(c.tools, v.p + x, stop - x) < 0:
+            x = skip_ws(v, stop + 1, n)
+            if x == n:
+                return at_the_end(v, origin)
+            if v.p[x] != row.call_closes or is_special(v, x):
+                verdict = look_key_end(v, row, x, origin, &at, &size, &stop)
+        if verdict != NO:
+            return or_end(v, verdict)
+    return look_left_call(v, s, row, i, origin, in_line)
 
 
 cdef inline int look_next_key(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin) noexcept nogil:
@@ -225,57 +296,22 @@ cdef inline int look_string_close(const View* v, const Stream* s, const Context*
     return or_end(v, look_python_end(v, row, x, False, &k))
 
 
-cdef inline int look_own_quotes(const View* v, const Stream* s, const TagTable* row, Py_ssize_t x, Py_ssize_t n,
-                                Py_ssize_t* stop) noexcept nogil:
-    """Is what closes the open string at x? *stop is after it."""
-    cdef const ObjectScan* o = &s.tags.object
-    cdef int k = -1, verdict = NO
-    if o.named == 0:                                       # the row's own quote
-        verdict = match(v, row, x, n, row.roles[QUOTE], &k)
-        if verdict == YES:
-            stop[0] = x + row.literals[k].n
-        return verdict
-    stop[0] = x
-    while stop[0] < n and stop[0] < x + o.key_n and v.p[stop[0]] == o.named and not is_special(v, stop[0]):
-        stop[0] += 1
-    return YES if stop[0] == x + o.key_n else MORE if stop[0] == n else NO
-
-
 cdef inline int look_lost_string(const View* v, Stream* s, const TagTable* row, int* hit) noexcept nogil:
     """In a string, at a marker of a call in the text: is the string's end missing, so that the section's closer here
     ends the call? The string goes on if what closes it comes, and after that what may follow a string. Remembers
     openers: a string that quotes a call quotes its closer, too."""
     cdef uint64_t markers = row.roles[STOP] | row.roles[SECTION_OPEN]
-    cdef Py_ssize_t origin = v.i, n, x, stop = 0, after
+    cdef Py_ssize_t origin = v.i, x
     cdef int k = -1, verdict = match(v, row, v.i, v.n, row.roles[SECTION_OPEN] | row.roles[SECTION_CLOSE], hit)
     if verdict != YES or s.tags.quotes:
         return MORE if verdict == MORE and not v.end and not s.tags.quotes else NO
     if row.literals[hit[0]].role == SECTION_OPEN:
         s.tags.quotes = 1
         return NO
-    n = limit(v, origin)
     x = v.i + row.literals[hit[0]].n
-    while x < n:
-        verdict = NO
-        if row.first[v.p[x]] & markers:
-            verdict = match(v, row, x, n, markers, &k)
-            if verdict == YES and row.literals[k].role == STOP:
-                verdict = look_stop(v, row, x, k)
-            if verdict == YES:
-                return YES
-        if verdict != MORE:
-            verdict = look_own_quotes(v, s, row, x, n, &stop)
-        if verdict == MORE:                                # it begins with the last bytes that are seen
-            break
-        if verdict == YES:
-            after = skip_ws(v, stop, n)
-            if after == n:
-                break
-            if not is_special(v, after) and (v.p[after] == c',' or v.p[after] == c':' or is_closer(row, v.p[after])):
-                return NO
-            x = stop
-        else:
-            x += 2 if v.p[x] == c'\\' and s.tags.object.named and not is_special(v, x) else 1
+    verdict = look_on(v, s, row, &x, limit(v, origin), markers, &k)
+    if verdict != MORE:
+        return YES if verdict == YES else NO
     return YES if capped(v, origin) else MORE if not v.end else NO if v.cut else YES
 
 

@@ -6,7 +6,7 @@ from harmonystream._native.core.chars cimport is_json_space
 from harmonystream._native.core.json_scan cimport *
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.call_names cimport backquotes
-from harmonystream._native.tags.json_ends cimport end_of_text, look_lost_end
+from harmonystream._native.tags.json_ends cimport end_of_text, left_at, look_lost_end
 from harmonystream._native.tags.lookahead cimport *
 from harmonystream._native.tags.transitions cimport end_call
 from harmonystream._native.tags.view cimport *
@@ -39,8 +39,8 @@ cdef int look_raw_end(const View* v, Stream* s, const TagTable* row, Py_ssize_t 
     if not s.json.in_string:
         return YES
     verdict = look_follow(v, row, stop, origin, row.follow_call if role == CALL_CLOSE else row.follow_section)
-    if verdict == NO and s.tags.line_start & BRACKET and not s.tags.quotes and not s.json.escape:
-        verdict = look_lost_end(v, row, stop, True)
+    if verdict == NO and not s.tags.quotes and not s.json.escape:
+        verdict = look_lost_end(v, row, stop, s.tags.line_start & BRACKET != 0)
     return verdict
 
 
@@ -191,6 +191,14 @@ cdef bint is_noise(const Stream* s, const View* v, const TagTable* row) noexcept
     return x == n or is_special(v, x) or (v.p[x] != c'{' and v.p[x] != c'[' and v.p[x] != c'"')
 
 
+cdef bint leave_raw(Stream* s, const Context* c) noexcept nogil:
+    """What is here is not JSON, and the row has no closer: a bracket is missing."""
+    note(s, D_MISSING_CLOSER, s.position)
+    if not s.error:
+        end_call(s, c, s.position, False, False)
+    return True
+
+
 cdef bint step_raw(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef const TagTable* row = c.row
     cdef uint64_t marks = row.follow_call | row.roles[CALL_CLOSE]
@@ -206,15 +214,18 @@ cdef bint step_raw(Stream* s, const Context* c, View* v) noexcept nogil:
             if verdict == MORE:
                 return False
             if verdict == YES:
-                note(s, D_MISSING_CLOSER, s.position)
-                if not s.error:
-                    end_call(s, c, s.position, False, False)
-                return True
+                return leave_raw(s, c)
         while q < v.n and not (row.first[v.p[q]] & marks or is_special(v, q) or (
                 row.open_end and v.p[q] == c'\n' and q > v.i)):
             q += 1
         if q > v.i:
-            put_raw(s, c, v, v.i + open_run(&s.json, v.p + v.i, q - v.i))
+            q = v.i + open_run(&s.json, v.p + v.i, q - v.i)
+            if row.open_end:
+                stop = v.i + left_at(s.tags.line_start, &s.json, v.p + v.i, q - v.i)
+                if stop == v.i:
+                    return leave_raw(s, c)
+                q = stop
+            put_raw(s, c, v, q)
             if row.open_end and is_closed(s):
                 end_call(s, c, s.position, True, False)
             return True
@@ -250,6 +261,8 @@ cdef bint step_raw(Stream* s, const Context* c, View* v) noexcept nogil:
         return True
     if is_noise(s, v, row):
         return step_raw_noise(s, c, v)
+    if row.open_end and opened and left_at(s.tags.line_start, &s.json, v.p + q, 1) == 0:
+        return leave_raw(s, c)
     q += 1
     while q < v.n and not opened and not (
             row.first[v.p[q]] & marks or is_special(v, q) or is_json_space(v.p[q]) or v.p[q] == c'`'

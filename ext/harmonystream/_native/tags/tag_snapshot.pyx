@@ -137,7 +137,7 @@ cdef int check_numbers(const Stream* s, const Held* held, const TagTable* row, c
     if row.has_element and not s.finished and not s.error and not is_path(s):
         refuse("its names are not those of open elements")
     if (s.value_mode > HELD or g.passing > PASS_MEMBER or g.fenced > FENCED or g.types > 127 or g.wraps > HELD
-            or g.code > EXAMPLE or g.line_start > (3 if s.state in (RAW, WRAPPED) else LINE_BLANK)
+            or g.code > EXAMPLE or g.line_start > (7 if s.state in (RAW, WRAPPED) else LINE_BLANK)
             or s.spoken & ~((1 << R_REASONING) | (1 << R_CONTENT)) or s.parted & ~s.spoken):
         refuse("a field is out of range")
     if not -1 <= g.tool < max(0, tools.n) or g.escape_n > (4 if g.passing == PASS_SCALAR else 5):

@@ -12,7 +12,7 @@ from harmonystream._native.core.types cimport *
 from harmonystream._native.core.utf8 cimport utf8_encode, utf8_repair
 from harmonystream._native.tags.call_object cimport *
 from harmonystream._native.tags.calls cimport begin_call
-from harmonystream._native.tags.json_ends cimport end_of_text, is_whole_at_end, look_lost_end
+from harmonystream._native.tags.json_ends cimport end_of_text, is_foreign, is_whole_at_end, leaves_json, look_lost_end
 from harmonystream._native.tags.lookahead cimport *
 from harmonystream._native.tags.object_name cimport simple_escape, unicode_escape
 from harmonystream._native.tags.transitions cimport end_call, end_wrapped, enter_section, enter_text
@@ -315,8 +315,8 @@ cdef int look_object_end(const View* v, Stream* s, const TagTable* row, Py_ssize
     if not s.tags.object.in_string or before & LINE_BEGINS:
         return YES
     verdict = look_string_end(v, row, x + row.literals[hit[0]].n)
-    if verdict == NO and before & BRACKET and not s.tags.quotes:
-        verdict = look_lost_end(v, row, x + row.literals[hit[0]].n, True)
+    if verdict == NO and not s.tags.quotes:
+        verdict = look_lost_end(v, row, x + row.literals[hit[0]].n, before & BRACKET != 0)
     return verdict
 
 
@@ -384,6 +384,16 @@ cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
                 break
             if x == mark:
                 continue
+        if row.lacks_closer and not g.object.in_string and is_foreign(v.p[x]):
+            before = end_of_text(g.line_start, v.p + begin, x - begin)
+            if leaves_json(before):
+                g.line_start = before
+                pass_to(s, c, v, x)
+                note(s, D_MISSING_CLOSER, s.position)
+                if not s.error:
+                    value_over(s, c)
+                    end_object(s, c, s.position, True)
+                return True
         in_key = g.object.expect == X_IN_KEY
         found = object_step(&g.object, row, v.p[x])
         if g.object.expect == X_IN_KEY:
