@@ -146,15 +146,15 @@ def of_response(response: Any) -> Said:
     return Said(texts["reasoning"], texts["message"], tuple(calls), response.status)
 
 
-def in_the_fields(format: str, scenario: Scenario) -> Said:
-    """What is written down of a scenario, in the fields of an answer."""
+def in_the_fields(format: str, scenario: Scenario, *, between: str = "\n\n") -> Said:
+    """What is written down of a scenario, in the fields of an answer. between: the texts of two messages of Harmony."""
     items = told(format, scenario)
     texts: dict[str, list[str]] = {"reasoning": [], "content": []}
     for item in items:
         if not isinstance(item, Call):
             texts["reasoning" if item.kind == "reasoning" else "content"].append(item.text)
     calls = tuple((item.name, item.arguments or "") for item in items if isinstance(item, Call))
-    between = "\n\n" if format == "harmony" else ""
+    between = between if format == "harmony" else ""
     reason = "tool_calls" if calls and scenario.reason == "stop" else scenario.reason
     return Said(between.join(texts["reasoning"]), between.join(texts["content"]), calls, reason)
 
@@ -162,18 +162,21 @@ def in_the_fields(format: str, scenario: Scenario) -> Said:
 SPACES = "white space of the "
 
 
-def wrong(said: Said, format: str, scenario: Scenario, *, arguments: bool = True) -> str:
+def wrong(said: Said, format: str, scenario: Scenario, *, arguments: bool = True, blocks: bool = False) -> str:
     """What is wrong with an answer, by what is written down of the scenario; "" if it is right. If only white space is,
     this begins with SPACES.
 
-    arguments: are those of calls as the model wrote them?
+    arguments: are those of calls as the model wrote them? blocks: the texts of two messages may be in blocks of their
+    own, without the blank line between them.
     """
     right = in_the_fields(format, scenario)
+    apart = in_the_fields(format, scenario, between="") if blocks else right
     if [name.removeprefix("functions.") for name, _ in said.calls] != [name for name, _ in right.calls]:
         return "calls"
     if arguments and [written for _, written in said.calls] != [written for _, written in right.calls]:
         return "arguments"
-    fields = [field for field in ("reasoning", "content") if getattr(said, field) != getattr(right, field)]
+    given = [field for field in ("reasoning", "content") if getattr(said, field) != getattr(apart, field)]
+    fields = [field for field in given if getattr(said, field) != getattr(right, field)]
     for field in fields:
         if "".join(getattr(said, field).split()) != "".join(getattr(right, field).split()):
             return field

@@ -33,7 +33,8 @@ def wrong(route: str, host: Server, play: Play, format: str, scenario: Scenario)
         said = ROUTES[route](host, extra_body=play.more)
     except (openai.APIError, anthropic.APIError, ValueError, OSError) as error:
         return type(error).__name__
-    return wrong_of(said, format, scenario, arguments=route != "Messages")
+    blocks = route == "Messages"
+    return wrong_of(said, format, scenario, arguments=not blocks, blocks=blocks)
 
 
 def compared(format: str, kinds: tuple[str, str]) -> dict[tuple[str, str], tuple[str, ...]]:
