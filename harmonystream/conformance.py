@@ -161,23 +161,17 @@ def run_cases(wanted: Iterable[Case], ask: Callable[[dict[str, Any]], dict[str, 
             if "skip" in given:
                 continue
             answered = True
-            if not _fits(given.get("events"), _expected(case, given.get("without", ()))):
+            if not _fits(given.get("events"), case.events, given.get("without", ())):
                 yield Result(case, "failed", request, given)
                 break
         else:
             yield Result(case, "passed" if answered else "skipped")
 
 
-def _expected(case: Case, without: Any) -> list[Row]:
-    """The events of a case, without the kinds that the program does not have."""
+def _fits(given: Any, events: list[Row], without: Any) -> bool:
+    """without: the kinds of rows that the program does not have, and "space" if it does not keep white space."""
     left_out = {kind for kind in without if kind in _MAY_LACK} if isinstance(without, (list, tuple)) else set()
-    return joined(row for row in case.events if row[0] not in left_out)
-
-
-_MAY_LACK = ("end", "finish")
-
-
-def _fits(given: Any, expected: list[Row]) -> bool:
+    expected = joined(row for row in events if row[0] not in left_out)
     if not isinstance(given, list) or not all(isinstance(row, list) and row for row in given):
         return False
     for row in given:
@@ -186,4 +180,27 @@ def _fits(given: Any, expected: list[Row]) -> bool:
         at = _TEXT_AT.get(row[0])
         if at is not None and not (len(row) > at and isinstance(row[at], str)):
             return False
+    if "space" in left_out:
+        return _without_space(joined(given)) == _without_space(expected)
     return joined(given) == expected
+
+
+_MAY_LACK = ("end", "finish", "space")
+
+
+def _without_space(rows: list[Row]) -> list[Row]:
+    """The rows without white space around texts, and without texts of white space alone. Arguments are JSON values."""
+    made: list[Row] = []
+    for row in rows:
+        row = list(row)
+        if row[0] == "arguments":
+            try:
+                row[2] = json.loads(row[2])
+            except ValueError:
+                row[2] = row[2].strip()
+        elif row[0] in _TEXT_AT:
+            row[1] = row[1].strip()
+            if not row[1]:
+                continue
+        made.append(row)
+    return made
