@@ -244,8 +244,8 @@ cdef struct Tags:                                # what the tag machine remember
     uint8_t lead                                 # the line has had nothing but what may come before a fence
     uint8_t fresh                                # the value has no byte yet; a newline now is layout
     uint8_t layout                               # the value began with a newline that is layout; so one at its end is
-    uint8_t quotes                               # the value contains the opener of a key; RAW, WRAPPED, PYTHON: a string,
-                                                 # of a call or section
+    uint8_t quotes                               # the value contains the opener of a key; RAW, WRAPPED, PYTHON: a
+                                                 # string does, of a call or section
     uint8_t wraps                                # the value may be all arguments in an object; then its own ValueMode.
                                                  # WRAPPED: Members
     uint8_t opening                              # the value's opener may still come; in TEXT: an answer's first object

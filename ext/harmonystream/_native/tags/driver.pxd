@@ -36,7 +36,8 @@ cdef inline void set_tags_fast(Stream* s, const Held* held) noexcept nogil:
             s.shortcut_look = PLAIN | MARKS | QUIET | ESCAPES
             s.shortcut_want = PLAIN | QUIET
     elif s.state == WRAPPED:
-        if g.object.in_string and not g.object.escape and g.object.expect != X_IN_KEY and not g.line_start & ~EXPECTS and (
+        if g.object.in_string and not g.object.escape and g.object.expect != X_IN_KEY and (
+                not g.line_start & ~EXPECTS) and (
                 g.passing == PASS_RAW or (g.passing == PASS_STRING and g.escape_n == 0 and g.surrogate == 0)):
             s.fast = R_ARGUMENTS
             s.shortcut_look = PLAIN | MARKS | EDGE | QUIET | ESCAPES

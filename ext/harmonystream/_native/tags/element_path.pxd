@@ -1,7 +1,6 @@
 # Where the machine is among elements that are open in each other (docs/tags.md, 6). `Stream.header` has their names,
-# each with a 0 after it, that of the open value last. A name is that of the tag. `=` and a key follow it if the tag says
-# another key. `Tags.object.depth` is the stack of those that are objects or
-# arrays, two bits for each.
+# each with a 0 after it, that of the open value last. A name is that of the tag; `=` and a key follow, if the tag says
+# another key. `Tags.object.depth` is the stack of those that are objects or arrays, two bits for each.
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memcmp, memcpy
@@ -32,7 +31,8 @@ cdef inline Py_ssize_t key_from(const Stream* s, Py_ssize_t at, Py_ssize_t stop)
     return at
 
 
-cdef inline bint is_tag(const Stream* s, Py_ssize_t at, Py_ssize_t stop, const uint8_t* name, Py_ssize_t n) noexcept nogil:
+cdef inline bint is_tag(const Stream* s, Py_ssize_t at, Py_ssize_t stop, const uint8_t* name,
+                        Py_ssize_t n) noexcept nogil:
     """Is this the name of the tag at the beginning of the name from `at` to `stop`?"""
     return n <= stop - at and memcmp(s.header + at, name, n) == 0 and (n == stop - at or s.header[at + n] == c'=')
 
