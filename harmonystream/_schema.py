@@ -206,7 +206,7 @@ class _Reader:
             values.append(node["const"])
         self._step(len(names) + len(values))
         names += map(_type_of, values)
-        masks = [_mask(name) if isinstance(name, str) else 0 for name in names]
+        masks = [type_mask(name) if isinstance(name, str) else 0 for name in names]
         if not masks:
             return None
         return sum(set(masks)) if all(masks) else 0
@@ -279,11 +279,11 @@ def _without_empty(levels: list[Level]) -> list[Level]:
 def _simple(schema: object) -> int | None:
     """The mask of a schema that only has one type, as most do. None for other schemas."""
     if type(schema) is dict and type(stated := schema.get("type")) is str and schema.keys().isdisjoint(_OTHER):
-        return _mask(stated) or None
+        return type_mask(stated) or None
     return None
 
 
-def _mask(name: str) -> int:
+def type_mask(name: str) -> int:
     """The bit of a type, by its name in JSON Schema or elsewhere. 0 if the name is unknown."""
     if known := TYPES.get(name):
         return known

@@ -20,7 +20,7 @@ def read_arguments(text: str) -> dict[str, Any]:
     A JSON string that holds an object is parsed once more, because some models escape their arguments twice. Unescaped
     control characters in strings are accepted; lone surrogates become U+FFFD.
 
-    Raises ValueError, with a message for the model, if there is no object, or if a number is not finite.
+    Raises ValueError for text without an object, and for a number that is not finite. The message is for the model.
     """
     value = _first_value(text)
     if isinstance(value, str):

@@ -188,14 +188,19 @@ def _fits(given: Any, events: list[Row], without: Any) -> bool:
 _MAY_LACK = ("end", "finish", "space")
 
 
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object with all of its members, also those whose key comes twice."""
+    return {"members": pairs}
+
+
 def _without_space(rows: list[Row]) -> list[Row]:
-    """The rows without white space around texts, and without texts of white space alone. Arguments are JSON values."""
+    """The rows without white space around texts, and without empty ones. Arguments have one spelling."""
     made: list[Row] = []
     for row in rows:
         row = list(row)
         if row[0] == "arguments":
             try:
-                row[2] = json.loads(row[2])
+                row[2] = json.dumps(json.loads(row[2], object_pairs_hook=_members))
             except ValueError:
                 row[2] = row[2].strip()
         elif row[0] in _TEXT_AT:

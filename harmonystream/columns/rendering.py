@@ -76,7 +76,7 @@ def render_many(
         "messages": a list of int32, the number of the message that a token belongs to, in what `normalize` gives; -1
             for none. In formats with tags, only the assistant's messages are told apart;
         "text": the prompt as a string;
-        "error": a string with the reason why a row has no ids, or no mask; null if there is no error.
+        "error": why the row has no ids, or no mask, as a string; otherwise null.
     regions: which of the assistant's tokens are learned, for "mask". roles: whose messages are learned. In Harmony,
         other roles than the assistant are possible, too. A message with `"weight": 0` is not learned.
     threads: how many chunks of rows are rendered at the same time. Tokenizers run without the GIL. 0: one per core.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from .._schema import TYPES, type_mask
 from ..checks import check_flag, check_function, check_number, check_text, shown
 from .context import context_parameter
 
@@ -77,9 +78,11 @@ class Tool:
         check_text("description" + of, self.description, none=False)
         if self.parameters is not None and not isinstance(self.parameters, Mapping):
             raise TypeError(f"parameters{of} is a JSON Schema, an object, not {shown(self.parameters)}")
-        if self.parameters and self.parameters.get("type", "object") != "object":
-            kind = shown(self.parameters["type"])
-            raise ValueError(f"parameters{of} is the JSON Schema of an object, whose type is 'object', not {kind}")
+        kind = self.parameters.get("type", "object") if self.parameters else "object"
+        if isinstance(kind, str) and type_mask(kind) != TYPES["object"]:
+            raise ValueError(
+                f"parameters{of} is the JSON Schema of an object, whose type is 'object', not {shown(kind)}"
+            )
         check_number("timeout" + of, self.timeout, above=0, none=True)
         for option in ("function", "when", "approve", "bind"):
             check_function(option + of, getattr(self, option))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -91,6 +92,51 @@ def test_what_a_program_has_not_is_not_asked_of_it():
     of_harmony = [case for case in KNOWN if case.format == "harmony"]
     assert {result.verdict for result in run_cases(of_harmony, without_ends)} == {"passed"}
     assert {result.verdict for result in run_cases(of_harmony[:3], lambda request: {"skip": "no"})} == {"skipped"}
+
+
+def spread(row: list[Any]) -> list[Any]:
+    """The same row with white space that does not count."""
+    if row[0] in ("reasoning", "content"):
+        return [row[0], f"\n{row[1]} ", *row[2:]]
+    if row[0] == "arguments":
+        return [*row[:2], re.sub(r"^\{", "{\n ", row[2]) if is_json(row[2]) else row[2]]
+    return row
+
+
+def is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def test_white_space_does_not_count_if_a_program_does_not_keep_it():
+    known = [
+        case for case in KNOWN if case.well_formed and not any(row[-1] in ("cut", "length") for row in case.events)
+    ]
+    without: list[str] = []
+
+    def spaced(request: dict[str, Any]) -> dict[str, Any]:
+        found = answer(request)
+        rows = [spread(row) for row in joined(found["events"])] if "events" in found else []
+        return {**found, "events": rows, "without": without} if rows else found
+
+    assert sum(result.verdict == "failed" for result in run_cases(known, spaced)) > len(known) * 0.8
+    without.append("space")
+    assert [result.case.name for result in run_cases(known, spaced) if result.verdict != "passed"] == []
+
+    def changed_value(request: dict[str, Any]) -> dict[str, Any]:
+        """`true` is not 1, and 1 is not 1.0."""
+        found = answer(request)
+        rows = [[*row[:2], row[2].replace("true", "1").replace("3}", "3.0}")] if row[0] == "arguments" else row
+                for row in joined(found.get("events", []))]  # fmt: skip
+        return {**found, "events": rows, "without": without} if "events" in found else found
+
+    of_values = [case for case in known if any(row[0] == "arguments" and ("true" in row[2] or "3}" in row[2])
+                                               for row in case.events)]  # fmt: skip
+    assert len(of_values) > 10
+    assert {result.verdict for result in run_cases(of_values, changed_value)} == {"failed"}
 
 
 def test_neighbours_are_joined():

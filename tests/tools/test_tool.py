@@ -56,3 +56,15 @@ def test_a_tool_may_have_a_message_for_the_user():
         hs.Tool("f", message=lambda arguments: f"Looking up {arguments['q']}").message_for({"q": "tea"})
         == "Looking up tea"
     )
+
+
+@pytest.mark.parametrize("kind", ["object", "OBJECT", "dict", ["object", "null"]])
+def test_the_schema_of_an_object_in_other_spellings(kind):
+    """As Gemini's API and Python name it; the parser reads these names, too."""
+    assert hs.tools.Tool("f", parameters={"type": kind, "properties": {}}).parameters["type"] == kind
+
+
+@pytest.mark.parametrize("kind", ["string", "array", "ARRAY", "thing"])
+def test_a_schema_of_something_else_is_refused(kind):
+    with pytest.raises(ValueError, match="whose type is 'object', not"):
+        hs.tools.Tool("f", parameters={"type": kind})
