@@ -141,7 +141,8 @@ class Elements(Pairs):
             self.log.note("missing-closer", i)
             self.end_elements(i, True)
             return i, True
-        if (closer := self.closer_without_opener(i, stop)) and self.may_be_inside(closer, header):
+        closer = None if named else self.closer_without_opener(i, stop)  # a tag without room is not the text of a value
+        if closer and self.may_be_inside(closer, header):
             self.log.note("missing-opener", i)
             self.path.append(closer)
             return self.element_text(self.after_broken_tag(i, stop, closer), *self.types_of(header))

@@ -255,3 +255,29 @@ def test_a_call_with_a_tag_that_is_not_read_is_not_complete(body):
     text = marked(f'<tool_call><invoke name="f">{body}<n>1</n></invoke></tool_call>')
     (call,) = hs.parse(text, "minimax_m3", tools=[TOOL]).tool_calls
     assert not call.complete
+
+
+@pytest.mark.parametrize("outer", [0, 3, 120, 240])
+@pytest.mark.parametrize("tag", ["parameter name={}", "{}"])
+def test_a_tag_has_room_or_is_dropped(tag: str, outer: int) -> None:
+    """The names of open elements have 256 bytes. A tag without room and its closer once made calls without end."""
+    seen = set()
+    for size in (1, 14, 120, *range(225, 260)):
+        name, key = tag.format("k" * size), "k" * size
+        closer = name.split(" name=")[0]
+        body = f"<{name}>a</{closer}><n>5</n>"
+        if outer:
+            body = f"<{'o' * outer}>{body}</{'o' * outer}>"
+        text = marked(f'<tool_call><invoke name="f">{body}</invoke></tool_call>')
+        (call,) = hs.parse(text, "minimax_m3", tools=None).tool_calls
+        found = json.loads(call.arguments)
+        if not outer and size < 257:  # a longer name is not one
+            assert found == ({key: "a", "n": "5"} if call.complete else {"n": "5"}), size
+        for cut in (1, 7):
+            parser = hs.Parser("minimax_m3")
+            pieces = [event for at in range(0, len(text), cut) for event in parser.feed_text(text[at : at + cut])]
+            parser.finish()
+            told = "".join(event.arguments for event in pieces if isinstance(event, hs.ToolCallDelta))
+            assert told == call.arguments, size
+        seen.add(call.complete)
+    assert outer or seen == {True, False}

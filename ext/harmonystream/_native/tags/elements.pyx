@@ -250,13 +250,14 @@ cdef Py_ssize_t after_broken_tag(const View* v, const TagTable* row, Py_ssize_t 
     return v.i
 
 
-cdef bint step_noise(Stream* s, const Context* c, View* v) noexcept nogil:
+cdef bint step_noise(Stream* s, const Context* c, View* v, bint is_tag) noexcept nogil:
+    """is_tag: the noise begins with a tag for whose name there is no room. That tag is not the text of a value."""
     cdef Py_ssize_t stop = 0
     cdef Name name
     cdef int found, verdict = look_noise(s, v, c.row, &stop)
     if verdict == MORE:
         return False
-    if verdict == YES:
+    if verdict == YES and not is_tag:
         found = look_closer(v, s, c, stop, &name)
         if found == MORE:
             s.tags.probed = stop - v.i
@@ -315,7 +316,7 @@ cdef bint step_elements(Stream* s, const Context* c, View* v) noexcept nogil:
         turn_raw(s)
     else:
         s.tags.unread |= role == ELEMENT_OPEN                                # a tag that is not read
-        return step_noise(s, c, v)
+        return step_noise(s, c, v, role == ELEMENT_OPEN and verdict == YES)
     return True
 
 
