@@ -70,19 +70,20 @@ def watch(module: Any, names: Iterator[str] | list[str], around: Callable[[str, 
 # --- structs ----------------------------------------------------------------------------------------------------------
 
 
-def structs() -> dict[str, type[ctypes.Structure]]:
-    """The structs of core/types.pxd, by name."""
+def structs() -> dict[str, Any]:
+    """The structs and unions of core/types.pxd, by name."""
     source = TYPES.read_text(encoding="utf-8")
     numbers = constants(source)
     source = re.sub(r"#.*", "", source)
     known: dict[str, Any] = dict(C_TYPES)
-    found: dict[str, type[ctypes.Structure]] = {}
-    for name, body in re.findall(r"^cdef struct (\w+): *\n((?: +\S.*\n|\s*\n)+)", source, re.MULTILINE):
+    found: dict[str, Any] = {}
+    for sort, name, body in re.findall(r"^cdef (struct|union) (\w+): *\n((?: +\S.*\n|\s*\n)+)", source, re.MULTILINE):
         fields: list[tuple[str, Any]] = []
         for line in filter(None, map(str.strip, body.splitlines())):
             kind, names = re.fullmatch(r"((?:const )?\w+\**(?:\[\w+\])?) (.+)", line).groups()  # type: ignore[union-attr]
             fields += [(field[0], field[1]) for field in declared(kind, names, known, numbers)]
-        found[name] = known[name] = type(name, (ctypes.Structure,), {"_fields_": fields})
+        base = ctypes.Structure if sort == "struct" else ctypes.Union
+        found[name] = known[name] = type(name, (base,), {"_fields_": fields})
     return found
 
 

@@ -229,34 +229,65 @@ cdef struct ObjectScan:                          # tags/call_object.pxd: the mem
     uint8_t stray                                # it has what is no part of an object
     uint8_t keys                                 # Keys, where a key may be a call's name
 
+cdef struct TaggedCall:                          # PAIRS, VALUE: keys and values in tags, or elements
+    uint64_t path                                # of elements: those that are open (tags/element_path.pxd)
+    # of the open value: its JSON types, as a mask; without a type, may it be JSON?
+    uint8_t types, untyped_json
+    uint8_t own_mode                             # it may be all arguments in an object; if it is not, its ValueMode
+    uint8_t opener_due                           # its opener may still come
+    uint8_t fresh                                # it has no byte yet; a newline now is layout
+    uint8_t layout                               # it began with a newline that is layout; so one at its end is
+    uint8_t cdata                                # Cdata (tags/cdata.pxd)
+
+cdef struct RawCall:                             # RAW: JSON as it is
+    uint8_t fence                                # Fence
+
+cdef struct WrappedCall:                         # WRAPPED: an object with the name and the arguments
+    ObjectScan object
+    int32_t surrogate                            # high surrogate of a decoded string; waits for its other half
+    uint8_t passing                              # Passing
+    uint8_t members                              # Members
+    uint8_t escape_n                             # bytes in `escape`
+    uint8_t escape[6]                            # an unfinished escape of a string
+
+cdef struct PythonCall:                          # PYTHON: literals after keys
+    uint64_t brackets                            # those that are open, the innermost last: a PythonBracket each, 2 bits
+    int64_t depth                                # brackets that are open inside an expression
+    uint16_t arguments                           # how many so far, at most 65,535
+    uint8_t expect                               # PythonExpect
+    uint8_t named_only                           # after the open argument, only arguments with keys may come
+    uint8_t in_key                               # the string is an object's key
+    uint8_t in_string                            # a string is open:
+    uint8_t quote, n_quotes                      #     its quote, 0: the row's own; how many of them close it
+    uint8_t raw                                  #     its backslashes are text
+    uint8_t quote_in_text                        #     it has a quote of its own as text
+
+cdef union CallState:
+    TaggedCall tagged
+    RawCall raw
+    WrappedCall wrapped
+    PythonCall python
+
 cdef struct Tags:                                # what the tag machine remembers
     int64_t newlines, newline_at, newline_stop   # the run of newlines that waits for what follows it: how many, where
     int64_t value_at, value_stop                 # tokens of the value that is held or being written
     int64_t probed                               # bytes of the object at the front of the hold that were looked at
     int32_t name_at, id_at                       # offsets of the quotes of its name and id; 0: not found yet
-    ObjectScan probe, object                     # of the look-ahead; of the open call. PYTHON: tags/python_look.pxd
+    ObjectScan probe                             # of the look-ahead at an object that may be a call
     int32_t tool                                 # the open call's tool; -1: not declared
-    int32_t surrogate                            # high surrogate of a decoded string; waits for its other half
     uint8_t reasoning, answer, seam, in_section
+    uint8_t at_start                             # in TEXT: only blanks so far, so a label or an object may begin it
     uint8_t special                              # the hold has control or inert ids
     uint8_t mentions, think_mentions             # openers taken as text; so many closers will be text, too
     uint8_t fence, ticks, code                   # backquotes that opened the fence; those just read; Code
     uint8_t lead                                 # the line has had nothing but what may come before a fence
-    uint8_t fresh                                # the value has no byte yet; a newline now is layout
-    uint8_t layout                               # the value began with a newline that is layout; so one at its end is
+    uint8_t line_start, begun                    # LineStart; the value, body or array has begun
+    uint8_t array                                # the open call is in an array of calls
+    uint8_t pairs                                # the open call has a written pair
+    uint8_t unread                               # a part of the open call's body was not read: it is not complete
     uint8_t quotes                               # the value contains the opener of a key; RAW, WRAPPED, PYTHON: a
                                                  # string does, of a call or section
-    uint8_t wraps                                # the value may be all arguments in an object; then its own ValueMode.
-                                                 # WRAPPED: Members
-    uint8_t opening                              # the value's opener may still come; in TEXT: an answer's first object
-    uint8_t line_start, begun                    # LineStart; the value, body or array has begun
-    uint8_t types, untyped_json                  # JSON types of the open value; a value without type may be JSON
-    uint8_t pairs                                # the call has a written pair
-    uint8_t unread                               # a part of the open call's body was not read: it is not complete
-    uint8_t fenced                               # Fence
-    uint8_t array, passing                       # wrapped: inside an array; Passing. VALUE: Cdata (tags/cdata.pxd)
-    uint8_t escape_n                             # bytes in `escape`
-    uint8_t escape[6]                            # an unfinished escape of a wrapped string
+    CallState call                               # by the state; all zero when a call opens
 
 cdef enum ValueMode:
     NO_VALUE, STREAMED, LITERAL, HELD            # none; a string; a number or literal; held until its type is known

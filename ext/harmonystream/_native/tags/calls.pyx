@@ -159,4 +159,4 @@ cdef void consume_key_end(Stream* s, const Context* c, View* v, const CallHeader
     if match(v, c.row, i, v.n, c.row.roles[KEY_END], &k) == YES:
         i += c.row.literals[k].n
     consume(s, c, v, i, IN_HEADER)
-    s.tags.opening = c.row.value_opener
+    s.tags.call.tagged.opener_due = c.row.value_opener

@@ -15,7 +15,8 @@ cdef void tags_finish(Stream* s, const Context* c, bint stopped, bint known) noe
 cdef inline void set_tags_fast(Stream* s, const Held* held) noexcept nogil:
     """May a plain token take the shortcut, and what must its class be? Only where it can be nothing but text of the
     sink."""
-    cdef Tags* g = &s.tags
+    cdef const Tags* g = &s.tags
+    cdef const WrappedCall* wrapped
     s.fast = 0
     if s.input_mode != ID_MODE or s.n_pending or s.announce or s.error or s.finished or held.input.n:
         return
@@ -36,14 +37,16 @@ cdef inline void set_tags_fast(Stream* s, const Held* held) noexcept nogil:
             s.shortcut_look = PLAIN | MARKS | QUIET | ESCAPES
             s.shortcut_want = PLAIN | QUIET
     elif s.state == WRAPPED:
-        if g.object.in_string and not g.object.escape and g.object.expect != X_IN_KEY and (
-                not g.line_start & ~EXPECTS) and (
-                g.passing == PASS_RAW or (g.passing == PASS_STRING and g.escape_n == 0 and g.surrogate == 0)):
+        wrapped = &g.call.wrapped
+        if wrapped.object.in_string and not wrapped.object.escape and wrapped.object.expect != X_IN_KEY and (
+                not g.line_start & ~EXPECTS) and (wrapped.passing == PASS_RAW or (
+                wrapped.passing == PASS_STRING and wrapped.escape_n == 0 and wrapped.surrogate == 0)):
             s.fast = R_ARGUMENTS
             s.shortcut_look = PLAIN | MARKS | EDGE | QUIET | ESCAPES
             s.shortcut_want = PLAIN | QUIET
     elif s.state == PYTHON:
-        if g.object.in_string and (g.object.named == c'"' or g.object.named == 0):  # JSON's quotes, or the row's own
+        # JSON's quotes, or the row's own
+        if g.call.python.in_string and (g.call.python.quote == c'"' or g.call.python.quote == 0):
             s.fast = R_ARGUMENTS
             s.shortcut_look = PLAIN | MARKS | ESCAPES
             s.shortcut_want = PLAIN

@@ -177,7 +177,7 @@ cdef Py_ssize_t skip_run(Stream* s, const Context* c, const uint32_t* ids, Py_ss
 cdef void tags_ids(Stream* s, const Context* c, const uint32_t* ids, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i = 0, taken
     if n and s.announce:
-        s.tags.opening = c.row.label.n != 0 if s.tags.reasoning else c.row.unmarked
+        s.tags.at_start = c.row.label.n != 0 if s.tags.reasoning else c.row.unmarked
         put_message_start(s, c.out, 0, 0)
     while i < n and not s.error and not c.out.no_memory:
         set_tags_fast(s, c.out.held)
@@ -202,7 +202,7 @@ cdef void tags_text(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t n)
     cdef View v
     cdef Py_ssize_t more
     if n and s.announce:
-        s.tags.opening = c.row.label.n != 0 if s.tags.reasoning else c.row.unmarked
+        s.tags.at_start = c.row.label.n != 0 if s.tags.reasoning else c.row.unmarked
         put_message_start(s, c.out, 0, 0)
     v.p = p
     v.marks = NULL
@@ -252,7 +252,7 @@ cdef void tags_finish(Stream* s, const Context* c, bint stopped, bint known) noe
     if s.kind != NOT_A_CALL:
         if s.state == PAIRS:
             end_call(s, c, s.position,
-                     stopped and not s.tags.unread and not (c.row.has_element and s.tags.object.depth), True)
+                     stopped and not s.tags.unread and not (c.row.has_element and s.tags.call.tagged.path), True)
         elif s.state == VALUE:
             end_call(s, c, s.position, False, True)
         elif s.state == PYTHON:

@@ -1,6 +1,6 @@
 # Where the machine is among elements that are open in each other (docs/tags.md, 6). `Stream.header` has their names,
 # each with a 0 after it, that of the open value last. A name is that of the tag; `=` and a key follow, if the tag says
-# another key. `Tags.object.depth` is the stack of those that are objects or arrays, two bits for each.
+# another key. `TaggedCall.path` is the stack of those that are objects or arrays, two bits for each.
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memcmp, memcpy
@@ -61,7 +61,7 @@ cdef inline bint has_room(const Stream* s, Py_ssize_t n) noexcept nogil:
 
 cdef inline bint has_depth(const Stream* s) noexcept nogil:
     """May the open element be an object or array?"""
-    return s.tags.object.depth >> (2 * MOST_ELEMENTS - 2) == 0
+    return s.tags.call.tagged.path >> (2 * MOST_ELEMENTS - 2) == 0
 
 
 cdef inline void push_name(Stream* s, const uint8_t* name, Py_ssize_t n, const uint8_t* key,
@@ -112,7 +112,7 @@ cdef inline bint may_be_inside(const Stream* s, const ToolTable* tools, const ui
 
 cdef inline bint is_path(const Stream* s) noexcept nogil:
     """Are there as many names as elements that are open? (a state from outside)"""
-    cdef uint64_t stack = <uint64_t>s.tags.object.depth
+    cdef uint64_t stack = s.tags.call.tagged.path if s.state == PAIRS or s.state == VALUE else 0
     cdef Py_ssize_t i, names = 0, elements = s.state == VALUE
     while stack & 3 and stack & 3 != 3:
         stack >>= 2

@@ -147,27 +147,30 @@ cdef int look_value_end(const View* v, const Stream* s, const TagTable* row, Py_
 
 cdef void pop(Stream* s, const Context* c) noexcept nogil:
     """The innermost object or array closes."""
+    cdef TaggedCall* call = &s.tags.call.tagged
     cdef int64_t at = after(s, s.position)
-    write(s, c.out, b"}" if s.tags.object.depth & 3 == E_OBJECT else b"]", 1, at, at)
-    s.tags.object.depth >>= 2
+    write(s, c.out, b"}" if call.path & 3 == E_OBJECT else b"]", 1, at, at)
+    call.path >>= 2
     pop_name(s)
     s.tags.pairs = 1
 
 
 cdef void end_elements(Stream* s, const Context* c, bint complete) noexcept nogil:
     """The call ends here. What is open is closed, unless the call is cut."""
-    while complete and s.tags.object.depth:
+    cdef TaggedCall* call = &s.tags.call.tagged
+    while complete and call.path:
         pop(s, c)
-    s.tags.object.depth = 0
+    call.path = 0
     s.header_n = 0
     end_call(s, c, s.position, complete, True)
 
 
 cdef bint end_at_marker(Stream* s, const Context* c, View* v, int k) noexcept nogil:
     """The marker k here ends the call, between two elements. A stop cuts an object or array."""
+    cdef const TaggedCall* call = &s.tags.call.tagged
     cdef int role = c.row.literals[k].role
-    cdef bint complete = role != STOP or s.tags.object.depth == 0
-    if role != CALL_CLOSE or s.tags.object.depth:
+    cdef bint complete = role != STOP or call.path == 0
+    if role != CALL_CLOSE or call.path:
         note(s, D_MISSING_CLOSER, s.position)
         if s.error:
             return True
@@ -181,14 +184,14 @@ cdef bint end_at_marker(Stream* s, const Context* c, View* v, int k) noexcept no
 
 cdef void open_element(Stream* s, const Context* c, View* v, const Name* name) noexcept nogil:
     """A tag has been read; its value begins."""
-    cdef Tags* g = &s.tags
+    cdef TaggedCall* call = &s.tags.call.tagged
     cdef int types
     push_name(s, v.p + name.at, name.n, v.p + name.key_at, name.key_n)
     choose_mode(s, c, types_of_last(s, c.tools), name.typed)
-    types = g.types
-    g.wraps = g.fresh = 0
+    types = call.types
+    call.own_mode = call.fresh = 0
     open_value(s)
-    g.opening = not (types & TYPE_STRING and types & (TYPE_OBJECT | TYPE_ARRAY) == 0)
+    call.opener_due = not (types & TYPE_STRING and types & (TYPE_OBJECT | TYPE_ARRAY) == 0)
     consume(s, c, v, name.stop, IN_HEADER)
 
 
@@ -268,7 +271,7 @@ cdef bint step_noise(Stream* s, const Context* c, View* v, bint is_tag) noexcept
             if not s.error:
                 name.stop = after_broken_tag(v, c.row, stop, &name)
                 open_element(s, c, v, &name)
-                s.tags.opening = 0
+                s.tags.call.tagged.opener_due = 0
             return True
     s.tags.probed = 0
     note(s, D_IGNORED_TEXT if verdict == YES else D_MISSING_CLOSER, s.position)
@@ -311,7 +314,7 @@ cdef bint step_elements(Stream* s, const Context* c, View* v) noexcept nogil:
         return end_at_marker(s, c, v, k)
     elif role < 0 and is_special(v, v.i):
         drop_special(s, c, v)
-    elif role < 0 and v.p[v.i] == c'{' and not s.tags.pairs and not s.tags.object.depth:
+    elif role < 0 and v.p[v.i] == c'{' and not s.tags.pairs and not s.tags.call.tagged.path:
         note(s, D_OTHER_BODY, s.position)
         turn_raw(s)
     else:
@@ -325,16 +328,17 @@ cdef bint step_elements(Stream* s, const Context* c, View* v) noexcept nogil:
 cdef void open_container(Stream* s, const Context* c, View* v, const Name* child) noexcept nogil:
     """The open element has elements in it, the first of which is here: it is an object or an array."""
     cdef Tags* g = &s.tags
+    cdef TaggedCall* call = &s.tags.call.tagged
     cdef const MemberKey* item = &c.row.item
-    cdef int types = g.types & (TYPE_OBJECT | TYPE_ARRAY)
+    cdef int types = call.types & (TYPE_OBJECT | TYPE_ARRAY)
     cdef bint array = types == TYPE_ARRAY or (types != TYPE_OBJECT and child.n == item.n
                                               and memcmp(v.p + child.at, item.text, item.n) == 0)
-    if g.types and not types:
+    if call.types and not types:
         note(s, D_VALUE_TYPE, s.position)
     begin_value(s, c, s.position)
     write(s, c.out, b"[" if array else b"{", 1, after(s, s.position), after(s, s.position))
-    g.object.depth = g.object.depth << 2 | (E_ARRAY if array else E_OBJECT)
-    g.pairs = g.opening = 0
+    call.path = call.path << 2 | (E_ARRAY if array else E_OBJECT)
+    g.pairs = call.opener_due = 0
     leave_value(s)
 
 
@@ -356,24 +360,25 @@ cdef bint step_opening(Stream* s, const Context* c, View* v) noexcept nogil:
             consume(s, c, v, x, IN_HEADER)
         open_container(s, c, v, &child)
     else:
-        s.tags.opening = 0
+        s.tags.call.tagged.opener_due = 0
     return True
 
 
 cdef void close_element(Stream* s, const Context* c, int64_t at) noexcept nogil:
     """The value is whole. One that is empty, and can be no string, is an empty object or array: null is not written."""
     cdef Tags* g = &s.tags
+    cdef const TaggedCall* call = &s.tags.call.tagged
     cdef Buffer* value = &c.out.held.value
     cdef Py_ssize_t i = 0
     flush_pending(s, c.out)
     while i < value.n and is_space(value.p[i]):
         i += 1
-    if s.value_mode == HELD and i == value.n and g.types & (TYPE_OBJECT | TYPE_ARRAY) and (
-            not g.types & TYPE_STRING and c.out.labels == NULL):
+    if s.value_mode == HELD and i == value.n and call.types & (TYPE_OBJECT | TYPE_ARRAY) and (
+            not call.types & TYPE_STRING and c.out.labels == NULL):
         if value.n == 0:
             g.value_at = g.value_stop = after(s, at)
         value.n = 0
-        c.out.no_memory |= not buffer_put(value, b"[]" if not g.types & TYPE_OBJECT else b"{}", 2)
+        c.out.no_memory |= not buffer_put(value, b"[]" if not call.types & TYPE_OBJECT else b"{}", 2)
     close_value(s, c, at)
     pop_name(s)
     g.pairs = 1
@@ -384,7 +389,7 @@ cdef bint step_element(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef const TagTable* row = c.row
     cdef Py_ssize_t q = v.i, stop = 0
     cdef int hit = -1, verdict
-    if s.tags.opening:
+    if s.tags.call.tagged.opener_due:
         return step_opening(s, c, v)
     while q < v.n and not (row.first[v.p[q]] & row.value_any or is_special(v, q)):
         q += 1

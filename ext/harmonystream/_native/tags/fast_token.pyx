@@ -198,14 +198,15 @@ cdef bint body_goes_on(const Stream* s, const TagTable* row, const uint8_t* p, P
 
     escapes: there may be something in them that JSON strings escape.
     """
+    cdef const WrappedCall* call = &s.tags.call.wrapped
     cdef Py_ssize_t i = first_control(p, n) if escapes else n
     body.json = s.json
     if i < n and (body.json.in_string or memchr(p, c'"', n) != NULL):
         return False                                       # in a string it is escaped
     if s.state == WRAPPED:
-        if s.tags.passing != PASS_RAW or s.tags.object.depth < 2:
+        if call.passing != PASS_RAW or call.object.depth < 2:
             return False
-        body.object = s.tags.object
+        body.object = call.object
         for i in range(n):
             if row.lacks_closer and not body.object.in_string and is_foreign(p[i]) and leaves_json(
                     end_of_text(s.tags.line_start, p, i)):
@@ -226,7 +227,7 @@ cdef void take_body(Stream* s, const Body* body, const uint8_t* p, Py_ssize_t n)
     s.json = body.json
     s.wrote = 1
     if s.state == WRAPPED:
-        s.tags.object = body.object
+        s.tags.call.wrapped.object = body.object
     if s.state != VALUE:
         s.tags.line_start = end_of_text(s.tags.line_start, p, n)
 

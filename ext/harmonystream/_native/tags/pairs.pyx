@@ -53,12 +53,13 @@ cdef void write_key(Stream* s, Out* o, int64_t at) noexcept nogil:
 
 cdef void begin_value(Stream* s, const Context* c, int64_t at) noexcept nogil:
     """What comes before the JSON of a value: its key, or, in an array of elements, a comma."""
+    cdef const TaggedCall* call = &s.tags.call.tagged
     cdef Py_ssize_t i
     if not c.row.has_element:
         write_key(s, c.out, at)
-    elif s.tags.object.depth & 3 != E_ARRAY:
+    elif call.path & 3 != E_ARRAY:
         i = key_from(s, last_name(s), s.header_n - 1)
-        write_name(s, c.out, s.header + i, s.header_n - 1 - i, s.tags.object.depth == 0, at)
+        write_name(s, c.out, s.header + i, s.header_n - 1 - i, call.path == 0, at)
     else:
         if s.tags.pairs:
             write(s, c.out, b", ", 2, after(s, at), after(s, at))
@@ -90,27 +91,28 @@ cdef void open_key(Stream* s, const Context* c, View* v, const uint8_t* key, Py_
     typed: the types that come with the key, a mask; TYPE_JSON; or 0 (none).
     """
     cdef Tags* g = &s.tags
+    cdef TaggedCall* call = &s.tags.call.tagged
     cdef int types = parameter_types(c.tools, g.tool, key, n)
     memcpy(s.header, key, n)
     s.header_n = <uint16_t>n
     choose_mode(s, c, types, typed)
-    g.wraps = 0
+    call.own_mode = 0
     if may_wrap(s, c, key, n):
-        g.wraps = s.value_mode
+        call.own_mode = s.value_mode
         s.value_mode = HELD
-    g.fresh = c.row.strip
+    call.fresh = c.row.strip
     open_value(s)
-    g.passing = CDATA_MAY if c.row.roles[CDATA_OPEN] else NO_CDATA
+    call.cdata = CDATA_MAY if c.row.roles[CDATA_OPEN] else NO_CDATA
 
 
 cdef void choose_mode(Stream* s, const Context* c, int types, uint8_t typed) noexcept nogil:
     """How a value is written, by the types that the schema gives it, and those that come with its key."""
-    cdef Tags* g = &s.tags
+    cdef TaggedCall* call = &s.tags.call.tagged
     if typed != TYPE_JSON and (types == 0 or types & typed):
         types = typed if types == 0 else types & typed
-    g.types = <uint8_t>types
-    g.untyped_json = typed == TYPE_JSON or (typed == 0 and c.row.untyped_json)
-    if types == TYPE_STRING or (types == 0 and not g.untyped_json):
+    call.types = <uint8_t>types
+    call.untyped_json = typed == TYPE_JSON or (typed == 0 and c.row.untyped_json)
+    if types == TYPE_STRING or (types == 0 and not call.untyped_json):
         s.value_mode = STREAMED
     else:
         s.value_mode = LITERAL if types & TYPE_STRING and not types & (TYPE_OBJECT | TYPE_ARRAY) else HELD
@@ -118,15 +120,17 @@ cdef void choose_mode(Stream* s, const Context* c, int types, uint8_t typed) noe
 
 cdef void judge_wrapper(Stream* s, const Buffer* value) noexcept nogil:
     """The first byte of what may be all the arguments says whether it is an object."""
+    cdef TaggedCall* call = &s.tags.call.tagged
     cdef int first = first_byte(value.p, value.n)
     if first != -1 and first != c'{':
-        s.value_mode = s.tags.wraps
-        s.tags.wraps = 0
+        s.value_mode = call.own_mode
+        call.own_mode = 0
 
 
 cdef bint unwrap(Stream* s, const Context* c) noexcept nogil:
     """Write the object that has all the arguments in it, without its last brace, if the value is one."""
     cdef Tags* g = &s.tags
+    cdef TaggedCall* call = &s.tags.call.tagged
     cdef Out* o = c.out
     cdef Buffer json
     cdef Py_ssize_t i = 1
@@ -144,8 +148,8 @@ cdef bint unwrap(Stream* s, const Context* c) noexcept nogil:
             g.pairs = 1
     else:
         fitted = 0
-        s.value_mode = g.wraps
-    g.wraps = 0
+        s.value_mode = call.own_mode
+    call.own_mode = 0
     buffer_free(&json)
     return fitted != 0
 
@@ -153,21 +157,22 @@ cdef bint unwrap(Stream* s, const Context* c) noexcept nogil:
 cdef void flush_value(Stream* s, const Context* c) noexcept nogil:
     """Write what has come of the value, as far as its type is known."""
     cdef Tags* g = &s.tags
+    cdef TaggedCall* call = &s.tags.call.tagged
     cdef Out* o = c.out
     cdef Buffer* value = &o.held.value
     if value.n == 0 or o.labels != NULL:
         value.n = 0 if o.labels != NULL else value.n
         return
-    if g.wraps:
+    if call.own_mode:
         judge_wrapper(s, value)
-    if s.value_mode == LITERAL and not literal_prefix(value.p, value.n, g.types):
+    if s.value_mode == LITERAL and not literal_prefix(value.p, value.n, call.types):
         s.value_mode = STREAMED
-    if s.value_mode == HELD and g.types == 0 and not g.wraps and not json_prefix(value.p, value.n):
+    if s.value_mode == HELD and call.types == 0 and not call.own_mode and not json_prefix(value.p, value.n):
         s.value_mode = STREAMED
     if s.value_mode == HELD and value.n > o.held.cap:
         note(s, D_HELD_TOO_LONG, g.value_at)
         s.value_mode = STREAMED
-        g.wraps = 0
+        call.own_mode = 0
     if s.value_mode != STREAMED:
         return
     if not g.begun:
@@ -180,18 +185,19 @@ cdef void flush_value(Stream* s, const Context* c) noexcept nogil:
 
 cdef void close_value(Stream* s, const Context* c, int64_t at) noexcept nogil:
     cdef Tags* g = &s.tags
+    cdef TaggedCall* call = &s.tags.call.tagged
     cdef Out* o = c.out
     cdef Buffer json
     cdef int fitted
     flush_pending(s, o)
     flush_value(s, c)
-    if g.wraps and o.labels == NULL and o.held.value.n and unwrap(s, c):
+    if call.own_mode and o.labels == NULL and o.held.value.n and unwrap(s, c):
         o.held.value.n = 0
         leave_value(s)
         return
-    if g.wraps:
-        s.value_mode = g.wraps
-        g.wraps = 0
+    if call.own_mode:
+        s.value_mode = call.own_mode
+        call.own_mode = 0
     flush_value(s, c)
     at = after(s, at)
     if s.value_mode == STREAMED:
@@ -204,7 +210,7 @@ cdef void close_value(Stream* s, const Context* c, int64_t at) noexcept nogil:
             g.value_at = g.value_stop = at
         json.p = NULL
         json.n = json.cap = 0
-        fitted = value_json(o.held.value.p, o.held.value.n, g.types, g.untyped_json, &json)
+        fitted = value_json(o.held.value.p, o.held.value.n, call.types, call.untyped_json, &json)
         if fitted == 0:
             note(s, D_VALUE_TYPE, at)
         if fitted < 0:
@@ -221,6 +227,7 @@ cdef void close_value(Stream* s, const Context* c, int64_t at) noexcept nogil:
 
 cdef bint step_value_opener(Stream* s, const Context* c, View* v) noexcept nogil:
     """After a key's end: the value's opener, or a marker that says that the value, or its opener, is missing."""
+    cdef TaggedCall* call = &s.tags.call.tagged
     cdef const TagTable* row = c.row
     cdef int k = -1, role, verdict
     if is_json_space(v.p[v.i]):
@@ -237,10 +244,10 @@ cdef bint step_value_opener(Stream* s, const Context* c, View* v) noexcept nogil
         return v.end
     if verdict == NO:
         note(s, D_MISSING_OPENER, s.position)
-        s.tags.opening = 0
+        call.opener_due = 0
     elif role == VALUE_OPEN:
         consume(s, c, v, v.i + row.literals[k].n, IN_HEADER)
-        s.tags.opening = s.tags.line_start = 0
+        call.opener_due = s.tags.line_start = 0
     elif role == KEY_END:
         note(s, D_STRAY_CLOSER, s.position)
         if not s.error:
@@ -254,17 +261,18 @@ cdef bint step_value_opener(Stream* s, const Context* c, View* v) noexcept nogil
 
 cdef int step_cdata(Stream* s, const Context* c, View* v) noexcept nogil:
     """Text that is taken as it is, or may begin here. NO: it does not, and nothing is consumed."""
+    cdef TaggedCall* call = &s.tags.call.tagged
     cdef const TagTable* row = c.row
     cdef uint64_t ends = row.roles[CDATA_CLOSE] | row.roles[VALUE_CLOSE] | row.roles[STOP]
     cdef Py_ssize_t q = v.i, stop = 0
     cdef int hit = -1, verdict
-    if s.tags.passing == CDATA_MAY:
+    if call.cdata == CDATA_MAY:
         verdict = look_cdata(v, row, &stop)
         if verdict == YES:
             flush_pending(s, c.out)
             consume(s, c, v, stop, IN_HEADER)
-            s.tags.fresh = 0
-        s.tags.passing = IN_CDATA if verdict == YES else NO_CDATA if verdict == NO else CDATA_MAY
+            call.fresh = 0
+        call.cdata = IN_CDATA if verdict == YES else NO_CDATA if verdict == NO else CDATA_MAY
         return verdict
     while q < v.n and not (row.first[v.p[q]] & ends or is_special(v, q)):
         q += 1
@@ -278,7 +286,7 @@ cdef int step_cdata(Stream* s, const Context* c, View* v) noexcept nogil:
         flush_pending(s, c.out)
         consume(s, c, v, stop, IN_HEADER)
         s.tags.line_start = v.p[v.i - 1] == c'\n'
-        s.tags.passing = CDATA_MAY
+        call.cdata = CDATA_MAY
         return YES
     if verdict == YES:
         if row.literals[hit].role == VALUE_CLOSE:
@@ -297,21 +305,22 @@ cdef int step_cdata(Stream* s, const Context* c, View* v) noexcept nogil:
 
 
 cdef bint step_value(Stream* s, const Context* c, View* v) noexcept nogil:
+    cdef TaggedCall* call = &s.tags.call.tagged
     cdef const TagTable* row = c.row
     cdef Tags* g = &s.tags
     cdef Py_ssize_t q = v.i, stop = 0
     cdef int hit = -1, verdict
     cdef bint newline
-    if g.opening:
+    if call.opener_due:
         return step_value_opener(s, c, v)
-    if g.passing:
+    if call.cdata:
         verdict = step_cdata(s, c, v)
         if verdict != NO:
             return verdict == YES
-    if g.fresh:
-        g.fresh = 0
+    if call.fresh:
+        call.fresh = 0
         if v.p[q] == c'\n':
-            g.line_start = g.layout = 1
+            g.line_start = call.layout = 1
             consume(s, c, v, q + 1, IN_ARGUMENTS)
             return True
     while q < v.n and not (row.first[v.p[q]] & row.value_any or (row.strip and v.p[q] == c'\n') or is_special(v, q)):
@@ -340,7 +349,7 @@ cdef bint step_value(Stream* s, const Context* c, View* v) noexcept nogil:
         flush_value(s, c)
         g.line_start = v.p[v.i - 1] == c'\n'
         return True
-    if newline and not g.layout and (hit < 0 or row.literals[hit].role == VALUE_CLOSE):
+    if newline and not call.layout and (hit < 0 or row.literals[hit].role == VALUE_CLOSE):
         put_run(s, c, v, q + 1)                            # part of the value, which did not begin with a newline
         flush_value(s, c)
     elif newline:
@@ -426,7 +435,7 @@ cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil:
                         return True
                 open_key(s, c, v, v.p + key.at, key.n, key.typed)
                 consume(s, c, v, key.stop, IN_HEADER)
-                s.tags.opening = key.opening
+                s.tags.call.tagged.opener_due = key.opening
                 return True
         elif role == STOP:
             verdict = look_stop(v, row, v.i, k)

@@ -39,70 +39,73 @@ cdef void put_string_text(Stream* s, const Context* c, View* v, Py_ssize_t to) n
 
 cdef void begin_item(Stream* s, const Context* c) noexcept nogil:
     """The comma before an item of an array or a key of an object, unless it is the first."""
-    if s.tags.object.expect != P_VALUE and s.tags.begun:
+    if s.tags.call.python.expect != P_VALUE and s.tags.begun:
         write_at(s, c, b", ", s.position)
 
 
-cdef void item_over(ObjectScan* o) noexcept nogil:
-    o.in_string = o.escape = 0
-    o.expect = P_COLON if o.key else P_AFTER
-    o.key = 0
+cdef void item_over(PythonCall* call) noexcept nogil:
+    call.in_string = call.raw = 0
+    call.expect = P_COLON if call.in_key else P_AFTER
+    call.in_key = 0
 
 
 cdef void write_null(Stream* s, const Context* c) noexcept nogil:
     """The value of a key that has none."""
-    write_at(s, c, b": null" if s.tags.object.expect == P_COLON else b"null", s.position)
-    s.tags.object.expect = P_AFTER
+    cdef PythonCall* call = &s.tags.call.python
+    write_at(s, c, b": null" if call.expect == P_COLON else b"null", s.position)
+    call.expect = P_AFTER
 
 
 cdef void open_string(Stream* s, const Context* c, uint8_t expect) noexcept nogil:
     """A string begins: P_STRING, or, of what is not a literal, P_EXPRESSION."""
-    cdef ObjectScan* o = &s.tags.object
+    cdef PythonCall* call = &s.tags.call.python
     begin_item(s, c)
     write_at(s, c, b'"', s.position)
-    o.key = o.expect == P_KEY
-    o.in_string = expect == P_STRING
-    o.expect = expect
-    s.tags.probe.depth = s.tags.probe.escape = 0
+    call.in_key = call.expect == P_KEY
+    call.in_string = expect == P_STRING
+    call.expect = expect
+    call.depth = call.quote_in_text = 0
 
 
 cdef void close_string(Stream* s, const Context* c) noexcept nogil:
     flush_pending(s, c.out)
     write_at(s, c, b'"', s.position)
-    item_over(&s.tags.object)
+    item_over(&s.tags.call.python)
 
 
 cdef void pop(Stream* s, const Context* c) noexcept nogil:
     """The innermost bracket closes."""
-    cdef ObjectScan* o = &s.tags.object
-    write_at(s, c, b"}" if o.depth & 3 == P_OBJECT else b"]", s.position)
-    o.depth >>= 2
-    o.expect = P_AFTER
+    cdef PythonCall* call = &s.tags.call.python
+    write_at(s, c, b"}" if call.brackets & 3 == P_OBJECT else b"]", s.position)
+    call.brackets >>= 2
+    call.expect = P_AFTER
 
 
 # --- ends -------------------------------------------------------------------------------------------------------------
 
 cdef bint is_between(const Tags* g) noexcept nogil:
     """Are all arguments so far complete?"""
-    return g.object.expect == P_ARGUMENT or (g.object.expect in (P_AFTER, P_NOISE) and g.object.depth == 0)
+    cdef const PythonCall* call = &g.call.python
+    return call.expect == P_ARGUMENT or (call.expect in (P_AFTER, P_NOISE) and call.brackets == 0)
 
 
 cdef void close_all(Stream* s, const Context* c) noexcept nogil:
     """A marker ends the call: what is open is closed."""
-    cdef ObjectScan* o = &s.tags.object
-    if o.expect == P_EXPRESSION:
+    cdef PythonCall* call = &s.tags.call.python
+    if call.expect == P_EXPRESSION:
         close_string(s, c)
-    if o.expect == P_VALUE or o.expect == P_COLON:
+    if call.expect == P_VALUE or call.expect == P_COLON:
         note(s, D_MISSING_VALUE, s.position)
         write_null(s, c)
-    while o.depth:
+    while call.brackets:
         pop(s, c)
 
 
 cdef void end_at_marker(Stream* s, const Context* c, View* v, int k) noexcept nogil:
     """The marker k here ends the call. A stop cuts the value that it is in, and any marker a string: nobody knows where
     that should have ended."""
-    cdef bint complete = s.tags.object.expect != P_STRING and (c.row.literals[k].role != STOP or is_between(&s.tags))
+    cdef bint complete = s.tags.call.python.expect != P_STRING and (
+        c.row.literals[k].role != STOP or is_between(&s.tags))
     flush_pending(s, c.out)
     note(s, D_MISSING_CLOSER, s.position)
     if s.error:
@@ -136,16 +139,16 @@ cdef void drop_byte(Stream* s, const Context* c, View* v, uint8_t code) noexcept
 
 cdef void step_closer(Stream* s, const Context* c, View* v) noexcept nogil:
     """A bracket closes what it belongs to; what is open inside of that closes before."""
-    cdef ObjectScan* o = &s.tags.object
+    cdef PythonCall* call = &s.tags.call.python
     cdef uint8_t ch = v.p[v.i], closes = c.row.call_closes
     cdef int bracket = P_TUPLE if ch == c')' else P_ARRAY if ch == c']' else P_OBJECT
-    if o.depth & 3 == bracket:
+    if call.brackets & 3 == bracket:
         pop(s, c)
         consume(s, c, v, v.i + 1, IN_ARGUMENTS)
-    elif ch == closes and o.depth == 0:
+    elif ch == closes and call.brackets == 0:
         end_wrapped(s, c, s.position, True, True)
         consume(s, c, v, v.i + 1, IN_ARGUMENTS)
-    elif ch == closes or is_open(o.depth, bracket):
+    elif ch == closes or is_open(call.brackets, bracket):
         note(s, D_CALL_SYNTAX, s.position)
         if not s.error:
             pop(s, c)
@@ -156,16 +159,18 @@ cdef void step_closer(Stream* s, const Context* c, View* v) noexcept nogil:
 cdef void open_argument(Stream* s, const Context* c, const uint8_t* key, Py_ssize_t n, bint named,
                         int64_t at) noexcept nogil:
     """named: it has the name of a parameter, so that no argument without a name follows it."""
+    cdef PythonCall* call = &s.tags.call.python
     memcpy(s.header, key, n)
     s.header_n = <uint16_t>n
     write_key(s, c.out, at)
-    s.tags.object.expect = P_VALUE
-    s.tags.probe.key = named
-    count_argument(&s.tags.probe)
+    call.expect = P_VALUE
+    call.named_only = named
+    call.arguments += call.arguments < 0xFFFF
 
 
 cdef void open_positional(Stream* s, const Context* c, uint8_t first) noexcept nogil:
     """An argument without a key. It has its number as one, or the name of the only parameter that the tool has."""
+    cdef const PythonCall* call = &s.tags.call.python
     cdef const ToolTable* t = c.tools
     cdef char[8] number
     cdef int n, tool = s.tags.tool
@@ -173,13 +178,13 @@ cdef void open_positional(Stream* s, const Context* c, uint8_t first) noexcept n
     note(s, D_CALL_SYNTAX, s.position)
     if s.error:
         return
-    if arguments_so_far(&s.tags.probe) == 0 and first != c'{' and has_parameters(t, tool):
+    if call.arguments == 0 and first != c'{' and has_parameters(t, tool):
         one = t.parameters[tool]
         n = <int>(t.parameter_offset[one + 1] - t.parameter_offset[one])
         if t.parameters[tool + 1] == one + 1 and n <= HEADER_CAP:
             open_argument(s, c, t.parameter_names + t.parameter_offset[one], n, True, s.position)
             return
-    n = snprintf(number, 8, b"%d", arguments_so_far(&s.tags.probe))
+    n = snprintf(number, 8, b"%d", call.arguments)
     open_argument(s, c, <const uint8_t*>number, n, False, s.position)
 
 
@@ -209,10 +214,10 @@ cdef bint step_argument(Stream* s, const Context* c, View* v) noexcept nogil:
 
 cdef bint step_item(Stream* s, const Context* c, View* v) noexcept nogil:
     """A value, or an object's key, or the end of what has them."""
-    cdef ObjectScan* o = &s.tags.object
+    cdef PythonCall* call = &s.tags.call.python
     cdef uint8_t ch = v.p[v.i]
     if ch == c',' or is_closer(c.row, ch):
-        if o.expect == P_VALUE:
+        if call.expect == P_VALUE:
             note(s, D_MISSING_VALUE, s.position)
             if not s.error:
                 write_null(s, c)
@@ -221,11 +226,11 @@ cdef bint step_item(Stream* s, const Context* c, View* v) noexcept nogil:
         else:
             step_closer(s, c, v)
         return True
-    if o.expect != P_KEY and is_opener(c.row, ch) and o.depth >> (2 * MOST_BRACKETS - 2) == 0:
+    if call.expect != P_KEY and is_opener(c.row, ch) and call.brackets >> (2 * MOST_BRACKETS - 2) == 0:
         begin_item(s, c)
         write_at(s, c, b"{" if ch == c'{' else b"[", s.position)
-        o.depth = o.depth << 2 | (P_OBJECT if ch == c'{' else P_ARRAY if ch == c'[' else P_TUPLE)
-        o.expect = P_KEY if ch == c'{' else P_ITEM
+        call.brackets = call.brackets << 2 | (P_OBJECT if ch == c'{' else P_ARRAY if ch == c'[' else P_TUPLE)
+        call.expect = P_KEY if ch == c'{' else P_ITEM
         s.tags.begun = 0
         consume(s, c, v, v.i + 1, IN_ARGUMENTS)
         return True
@@ -234,13 +239,13 @@ cdef bint step_item(Stream* s, const Context* c, View* v) noexcept nogil:
 
 cdef bint step_literal(Stream* s, const Context* c, View* v) noexcept nogil:
     """A string, a number or a word; anything else is an expression."""
-    cdef ObjectScan* o = &s.tags.object
+    cdef PythonCall* call = &s.tags.call.python
     cdef uint8_t[SCALAR_CAP + 32] json
     cdef Py_ssize_t at = 0, stop = 0
     cdef int64_t last
     cdef uint8_t size = 0
     cdef bint raw = False
-    cdef bint bare = c.row.bare_keys and o.expect == P_KEY                   # its text, whatever it is
+    cdef bint bare = c.row.bare_keys and call.expect == P_KEY                   # its text, whatever it is
     cdef int n = 0, verdict = look_string(v, v.i, &at, &size, &raw)
     if verdict == YES:
         if at > v.i and not (raw and at == v.i + 1):
@@ -248,26 +253,26 @@ cdef bint step_literal(Stream* s, const Context* c, View* v) noexcept nogil:
             if s.error:
                 return True
         open_string(s, c, P_STRING)
-        o.named = v.p[at]
-        o.key_n = size
-        o.escape = raw
+        call.quote = v.p[at]
+        call.n_quotes = size
+        call.raw = raw
         consume(s, c, v, at + size, IN_ARGUMENTS)
         return True
     if verdict == NO:
-        o.key = o.expect == P_KEY
+        call.in_key = call.expect == P_KEY
         verdict = NO if bare else look_scalar(v, s, c.row, v.i, &stop)
     if verdict == MORE:
         if v.end:
             consume(s, c, v, v.n, IN_ARGUMENTS)
         return v.end
     if verdict == YES:
-        n = number_json(v.p + v.i, stop - v.i, json, o.key)
+        n = number_json(v.p + v.i, stop - v.i, json, call.in_key)
     if n:
         begin_item(s, c)
         last = position_at(s, v, stop - 1) + 1
         put_text(s, c.out, json, n, s.position, last)
         consume(s, c, v, stop, IN_ARGUMENTS)
-        item_over(o)
+        item_over(call)
         return True
     if not bare:
         note(s, D_CALL_SYNTAX, s.position)
@@ -278,16 +283,16 @@ cdef bint step_literal(Stream* s, const Context* c, View* v) noexcept nogil:
 
 cdef bint step_own_quote(Stream* s, const Context* c, View* v, Py_ssize_t n) noexcept nogil:
     """The row's own quote, of n bytes: it opens or closes a string, or is dropped where no string may be."""
-    cdef ObjectScan* o = &s.tags.object
-    cdef uint8_t expect = o.expect
+    cdef PythonCall* call = &s.tags.call.python
+    cdef uint8_t expect = call.expect
     if expect == P_ARGUMENT:
         return step_argument(s, c, v)
     if expect == P_VALUE or expect == P_ITEM or expect == P_KEY:
         open_string(s, c, P_STRING)
-        o.named = o.escape = 0
-        o.key_n = 1
+        call.quote = call.raw = 0
+        call.n_quotes = 1
         consume(s, c, v, v.i + n, IN_ARGUMENTS)
-    elif expect == P_STRING and o.named == 0:
+    elif expect == P_STRING and call.quote == 0:
         return step_quote(s, c, v)
     elif expect == P_STRING and not is_special(v, v.i):
         put_string_text(s, c, v, v.i + n)                  # with the quotes that it has in it
@@ -299,20 +304,20 @@ cdef bint step_own_quote(Stream* s, const Context* c, View* v, Py_ssize_t n) noe
 
 
 cdef bint step_after_value(Stream* s, const Context* c, View* v) noexcept nogil:
-    cdef ObjectScan* o = &s.tags.object
+    cdef PythonCall* call = &s.tags.call.python
     cdef uint8_t ch = v.p[v.i]
-    cdef int bracket = o.depth & 3
+    cdef int bracket = call.brackets & 3
     if is_closer(c.row, ch):
         step_closer(s, c, v)
     elif ch == c',':
-        o.expect = P_ARGUMENT if bracket == 0 else P_KEY if bracket == P_OBJECT else P_ITEM
+        call.expect = P_ARGUMENT if bracket == 0 else P_KEY if bracket == P_OBJECT else P_ITEM
         s.tags.begun = 1
         consume(s, c, v, v.i + 1, IN_ARGUMENTS)
     else:
         note(s, D_IGNORED_TEXT, s.position)
         s.tags.unread = 1
-        o.expect = P_NOISE
-        s.tags.probe.depth = 0
+        call.expect = P_NOISE
+        call.depth = 0
     return True
 
 
@@ -320,7 +325,7 @@ cdef bint step_colon(Stream* s, const Context* c, View* v) noexcept nogil:
     """After an object's key. A set has keys alone."""
     if v.p[v.i] == c':':
         write_at(s, c, b": ", s.position)
-        s.tags.object.expect = P_VALUE
+        s.tags.call.python.expect = P_VALUE
         consume(s, c, v, v.i + 1, IN_ARGUMENTS)
         return True
     note(s, D_CALL_SYNTAX, s.position)
@@ -329,8 +334,8 @@ cdef bint step_colon(Stream* s, const Context* c, View* v) noexcept nogil:
     return True
 
 
-cdef inline bint ends_expression(const TagTable* row, const ObjectScan* o, int64_t depth, uint8_t c) noexcept nogil:
-    return depth == 0 and (c == c',' or is_closer(row, c) or (c == c':' and o.key))
+cdef inline bint ends_expression(const TagTable* row, const PythonCall* call, int64_t depth, uint8_t c) noexcept nogil:
+    return depth == 0 and (c == c',' or is_closer(row, c) or (c == c':' and call.in_key))
 
 
 cdef int look_trailing(const View* v, const Stream* s, const TagTable* row, Py_ssize_t* stop) noexcept nogil:
@@ -340,16 +345,16 @@ cdef int look_trailing(const View* v, const Stream* s, const TagTable* row, Py_s
     stop[0] = skip_ws(v, v.i, n)
     if stop[0] == n:
         return at_the_end(v, v.i)
-    if not is_special(v, stop[0]) and ends_expression(row, &s.tags.object, s.tags.probe.depth, v.p[stop[0]]):
+    if not is_special(v, stop[0]) and ends_expression(row, &s.tags.call.python, s.tags.call.python.depth, v.p[stop[0]]):
         return YES
     return or_end(v, look_python_end(v, row, stop[0], False, &k))
 
 
 cdef bint step_expression(Stream* s, const Context* c, View* v) noexcept nogil:
     """Text up to a comma or bracket that is not inside of brackets of its own."""
-    cdef ObjectScan* o = &s.tags.object
+    cdef PythonCall* call = &s.tags.call.python
     cdef uint64_t markers = c.row.calls | c.row.roles[STOP] | c.row.roles[QUOTE]
-    cdef int64_t depth = s.tags.probe.depth
+    cdef int64_t depth = call.depth
     cdef Py_ssize_t x = v.i, stop = 0
     cdef int verdict
     cdef uint8_t ch
@@ -357,27 +362,27 @@ cdef bint step_expression(Stream* s, const Context* c, View* v) noexcept nogil:
         verdict = look_trailing(v, s, c.row, &stop)
         if verdict == MORE:
             return False
-        if verdict == YES or o.expect == P_NOISE:
+        if verdict == YES or call.expect == P_NOISE:
             consume(s, c, v, stop, IN_ARGUMENTS)
         else:
             put_string_text(s, c, v, stop)
         return True
     while x < v.n and not is_special(v, x):
         ch = v.p[x]
-        if is_json_space(ch) or ends_expression(c.row, o, depth, ch) or (x > v.i and c.row.first[ch] & markers):
+        if is_json_space(ch) or ends_expression(c.row, call, depth, ch) or (x > v.i and c.row.first[ch] & markers):
             break
         if is_opener(c.row, ch):
             depth += 1
         elif depth and is_closer(c.row, ch):
             depth -= 1
         x += 1
-    s.tags.probe.depth = depth
-    if x > v.i and o.expect == P_NOISE:
+    call.depth = depth
+    if x > v.i and call.expect == P_NOISE:
         consume(s, c, v, x, IN_ARGUMENTS)
     elif x > v.i:
         put_string_text(s, c, v, x)
-    elif o.expect == P_NOISE:
-        o.expect = P_AFTER
+    elif call.expect == P_NOISE:
+        call.expect = P_AFTER
     else:
         close_string(s, c)
     return True
@@ -385,13 +390,14 @@ cdef bint step_expression(Stream* s, const Context* c, View* v) noexcept nogil:
 
 cdef bint step_escape(Stream* s, const Context* c, View* v) noexcept nogil:
     """A backslash in a string."""
+    cdef const PythonCall* call = &s.tags.call.python
     cdef uint8_t[16] text
     cdef Py_ssize_t stop = v.i + 1
     cdef int64_t code = 0, last
     cdef int verdict = NO
-    if s.tags.object.escape:                               # a raw string: the next byte closes nothing
+    if call.raw:                               # a raw string: the next byte closes nothing
         verdict = MORE if stop == v.n and not v.end else NO
-        if stop < v.n and (v.p[stop] == s.tags.object.named or v.p[stop] == c'\\') and not is_special(v, stop):
+        if stop < v.n and (v.p[stop] == call.quote or v.p[stop] == c'\\') and not is_special(v, stop):
             stop += 1
     else:
         verdict = look_escape(v, v.i, &code, &stop)
@@ -411,7 +417,7 @@ cdef bint step_escape(Stream* s, const Context* c, View* v) noexcept nogil:
 
 cdef bint step_quote(Stream* s, const Context* c, View* v) noexcept nogil:
     """The string's quote, in the string: it closes the string if something follows that may."""
-    cdef ObjectScan* o = &s.tags.object
+    cdef PythonCall* call = &s.tags.call.python
     cdef Py_ssize_t stop = 0
     cdef uint8_t size = 0
     cdef int k = -1, verdict = look_string_close(v, s, c, v.i, &stop, &size)
@@ -422,17 +428,17 @@ cdef bint step_quote(Stream* s, const Context* c, View* v) noexcept nogil:
         drop_quote(s, c, v, c.row.literals[k].n)
         return True
     if verdict == NO:
-        if o.key_n == 1:
+        if call.n_quotes == 1:
             note(s, D_CALL_SYNTAX, s.position)
-        s.tags.probe.escape = 1
+        call.quote_in_text = 1
         if not s.error:
             put_string_text(s, c, v, v.i + 1)
         return True
     if verdict == ADJACENT:
         flush_pending(s, c.out)
-        o.named = v.p[stop - 1]
-        o.key_n = size
-        o.escape = 0
+        call.quote = v.p[stop - 1]
+        call.n_quotes = size
+        call.raw = 0
     else:
         close_string(s, c)
     consume(s, c, v, stop, IN_ARGUMENTS)
@@ -440,9 +446,9 @@ cdef bint step_quote(Stream* s, const Context* c, View* v) noexcept nogil:
 
 
 cdef bint step_string(Stream* s, const Context* c, View* v) noexcept nogil:
-    cdef const ObjectScan* o = &s.tags.object
+    cdef const PythonCall* call = &s.tags.call.python
     cdef uint64_t markers = c.row.calls | c.row.roles[STOP] | c.row.roles[QUOTE]
-    cdef uint8_t quote = o.named, slash = c'\\' if o.named else 0            # between the row's own quotes all is text
+    cdef uint8_t quote = call.quote, slash = c'\\' if call.quote else 0  # between the row's own quotes all is text
     cdef Py_ssize_t x = v.i
     if quote and v.p[x] == slash:
         return step_escape(s, c, v)
@@ -458,8 +464,9 @@ cdef bint step_string(Stream* s, const Context* c, View* v) noexcept nogil:
 
 cdef bint step_python(Stream* s, const Context* c, View* v) noexcept nogil:
     """One part of the arguments; or nothing, if more input is needed."""
-    cdef uint8_t expect = s.tags.object.expect
-    cdef int k = -1, verdict = look_python_end(v, c.row, v.i, s.tags.object.in_string, &k)
+    cdef const PythonCall* call = &s.tags.call.python
+    cdef uint8_t expect = call.expect
+    cdef int k = -1, verdict = look_python_end(v, c.row, v.i, call.in_string, &k)
     if verdict == NO and expect == P_STRING and c.row.first[v.p[v.i]] & c.row.calls:
         verdict = look_lost_string(v, s, c.row, &k)
     if verdict == YES:

@@ -1,12 +1,5 @@
 # Looking ahead in written calls (docs/tags.md, 5): a quote, a number, an escape. Each of them is consumed when it is
-# whole. So all that the state PYTHON remembers is where it is among open brackets and quotes.
-#
-# It remembers that in ObjectScan, under other names. `object`: depth is the stack of open brackets, two bits for each;
-# expect is a PythonExpect; in_string says that a string is open, named is its quote (0: the row's own), key_n how many
-# of them close it, escape that its backslashes are text; key says that the string is a key. `probe`: depth counts the
-# brackets inside of an expression, key_n and named have the low and the high byte of the number of arguments so far;
-# key says that after the open argument only arguments with keys may come, escape that the open string has a quote of
-# its own as text. Tags.quotes says that a string of the call has an opener.
+# whole. So all that the state PYTHON remembers is where it is among open brackets and quotes: PythonCall.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memchr
@@ -43,18 +36,6 @@ cdef inline bint is_open(uint64_t stack, int bracket) noexcept nogil:
             return True
         stack >>= 2
     return False
-
-
-cdef inline int arguments_so_far(const ObjectScan* probe) noexcept nogil:
-    return probe.named << 8 | probe.key_n
-
-
-cdef inline void count_argument(ObjectScan* probe) noexcept nogil:
-    """One more, up to 65,535."""
-    cdef int n = arguments_so_far(probe)
-    n += n < 0xFFFF
-    probe.key_n = <uint8_t>(n & 0xFF)
-    probe.named = <uint8_t>(n >> 8)
 
 
 cdef inline bint is_closer(const TagTable* row, uint8_t c) noexcept nogil:
@@ -120,17 +101,17 @@ cdef inline int look_string(const View* v, Py_ssize_t i, Py_ssize_t* at, uint8_t
 cdef inline int look_own_quotes(const View* v, const Stream* s, const TagTable* row, Py_ssize_t x, Py_ssize_t n,
                                 Py_ssize_t* stop) noexcept nogil:
     """Is what closes the open string at x? *stop is after it."""
-    cdef const ObjectScan* o = &s.tags.object
+    cdef const PythonCall* call = &s.tags.call.python
     cdef int k = -1, verdict = NO
-    if o.named == 0:                                       # the row's own quote
+    if call.quote == 0:                                       # the row's own quote
         verdict = match(v, row, x, n, row.roles[QUOTE], &k)
         if verdict == YES:
             stop[0] = x + row.literals[k].n
         return verdict
     stop[0] = x
-    while stop[0] < n and stop[0] < x + o.key_n and v.p[stop[0]] == o.named and not is_special(v, stop[0]):
+    while stop[0] < n and stop[0] < x + call.n_quotes and v.p[stop[0]] == call.quote and not is_special(v, stop[0]):
         stop[0] += 1
-    return YES if stop[0] == x + o.key_n else MORE if stop[0] == n else NO
+    return YES if stop[0] == x + call.n_quotes else MORE if stop[0] == n else NO
 
 
 cdef inline int look_on(const View* v, const Stream* s, const TagTable* row, Py_ssize_t* x, Py_ssize_t n,
@@ -159,7 +140,7 @@ cdef inline int look_on(const View* v, const Stream* s, const TagTable* row, Py_
             if not is_special(v, after) and (v.p[after] == c',' or v.p[after] == c':' or is_closer(row, v.p[after])):
                 return GOES_ON
         else:
-            x[0] += 2 if v.p[x[0]] == c'\\' and s.tags.object.named and not is_special(v, x[0]) else 1
+            x[0] += 2 if v.p[x[0]] == c'\\' and s.tags.call.python.quote and not is_special(v, x[0]) else 1
     return MORE
 
 
@@ -233,28 +214,29 @@ cdef inline int look_after_string(const View* v, const Stream* s, const Context*
     """At x is a comma, or what closes a bracket or the call, after the quote of a string that has a quote as Python's.
     Does it end the string? Then the call, the array or the object goes on after it."""
     cdef const TagTable* row = c.row
-    cdef const ObjectScan* o = &s.tags.object
+    cdef const PythonCall* call = &s.tags.call.python
     cdef Py_ssize_t n = limit(v, origin), at = 0, size = 0, stop = 0
     cdef uint8_t ch = v.p[x]
     cdef int k = -1
-    if ch == row.call_closes and o.depth == 0:
+    if ch == row.call_closes and call.brackets == 0:
         return look_call_end(v, s, c, x + 1, origin)
     x = skip_ws(v, x + 1, n)
     if x == n:
         return at_the_end(v, origin)
     if ch != c',':                                         # what closes a bracket
-        if not is_special(v, x) and (v.p[x] == c',' or is_closer(row, v.p[x]) or (v.p[x] == c':' and o.depth >> 2)):
+        if not is_special(v, x) and (
+                v.p[x] == c',' or is_closer(row, v.p[x]) or (v.p[x] == c':' and call.brackets >> 2)):
             return YES
         return or_end(v, look_python_end(v, row, x, False, &k))
     if is_special(v, x):
         return or_end(v, look_python_end(v, row, x, False, &k))
-    if o.depth == 0 and v.p[x] == row.call_closes:
+    if call.brackets == 0 and v.p[x] == row.call_closes:
         return look_call_end(v, s, c, x + 1, origin)
-    if o.depth == 0 and s.tags.probe.key:
+    if call.brackets == 0 and call.named_only:
         if v.p[x] == c'*' or not (is_word_byte(v.p[x]) or row.bare_keys) or v.p[x] == c'-':
             return YES if v.p[x] == c'*' else NO
         return or_end(v, look_key_end(v, row, x, origin, &at, &size, &stop))
-    if o.depth & 3 == P_OBJECT and not row.bare_keys and v.p[x] != c'}':
+    if call.brackets & 3 == P_OBJECT and not row.bare_keys and v.p[x] != c'}':
         return look_next_key(v, row, x, origin) if v.p[x] == c'"' or v.p[x] == c"'" else NO
     return YES
 
@@ -263,33 +245,34 @@ cdef inline int look_string_close(const View* v, const Stream* s, const Context*
                                   uint8_t* size) noexcept nogil:
     """Does the quote at i close the string? ADJACENT: another string, which has `size` quotes before *stop, follows."""
     cdef const TagTable* row = c.row
-    cdef const ObjectScan* o = &s.tags.object
+    cdef const PythonCall* call = &s.tags.call.python
     cdef Py_ssize_t n = limit(v, i), x = i + 1
     cdef int k = -1, verdict
-    if o.named == 0:                                       # the row's own quote
+    if call.quote == 0:                                       # the row's own quote
         match(v, row, i, v.n, row.roles[QUOTE], &k)
         x = i + row.literals[k].n
     else:
-        while x < n and x < i + o.key_n and v.p[x] == o.named and not is_special(v, x):
+        while x < n and x < i + call.n_quotes and v.p[x] == call.quote and not is_special(v, x):
             x += 1
-        if x < i + o.key_n:
+        if x < i + call.n_quotes:
             return NO if x < n or v.end else MORE
     stop[0] = x
     x = skip_ws(v, x, n)
     if x == n:
         return at_the_end(v, i)
     if not is_special(v, x):
-        if v.p[x] == c':' and o.key:
+        if v.p[x] == c':' and call.in_key:
             return YES
         if v.p[x] == c',' or v.p[x] == row.call_closes or (
-                v.p[x] == c']' and is_open(o.depth, P_ARRAY)) or (v.p[x] == c'}' and is_open(o.depth, P_OBJECT)):
-            return look_after_string(v, s, c, x, i) if o.named else YES
+                v.p[x] == c']' and is_open(call.brackets, P_ARRAY)) or (
+                v.p[x] == c'}' and is_open(call.brackets, P_OBJECT)):
+            return look_after_string(v, s, c, x, i) if call.quote else YES
         if v.p[x] == c']' and s.tags.array:                # of the calls, if this one's bracket is missing
             x = skip_ws(v, x + 1, n)
             if x == n:
                 return at_the_end(v, i)
-        elif o.named and x > stop[0] and (v.p[x] == c'"' or v.p[x] == c"'") and (
-                memchr(v.p + stop[0], c'\n', x - stop[0]) != NULL or (v.p[x] != o.named and not s.tags.probe.escape)):
+        elif call.quote and x > stop[0] and (v.p[x] == c'"' or v.p[x] == c"'") and (
+                memchr(v.p + stop[0], c'\n', x - stop[0]) != NULL or (v.p[x] != call.quote and not call.quote_in_text)):
             verdict = look_quotes(v, x, i, size)
             stop[0] = x + size[0]
             return ADJACENT if verdict == YES else verdict
@@ -328,7 +311,8 @@ cdef inline int look_scalar(const View* v, const Stream* s, const TagTable* row,
     x = skip_ws(v, x, n)
     if x == n:
         return undecided(v, i)
-    if not is_special(v, x) and (v.p[x] == c',' or is_closer(row, v.p[x]) or (v.p[x] == c':' and s.tags.object.key)):
+    if not is_special(v, x) and (
+            v.p[x] == c',' or is_closer(row, v.p[x]) or (v.p[x] == c':' and s.tags.call.python.in_key)):
         return YES
     return look_python_end(v, row, x, False, &k)
 

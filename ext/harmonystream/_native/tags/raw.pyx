@@ -47,22 +47,23 @@ cdef int look_raw_end(const View* v, Stream* s, const TagTable* row, Py_ssize_t 
 cdef bint step_raw_begin(Stream* s, const Context* c, View* v) noexcept nogil:
     """ws, a fence, and further ends of the name before the body are not part of it."""
     cdef Tags* g = &s.tags
+    cdef RawCall* call = &s.tags.call.raw
     cdef uint8_t ch = v.p[v.i]
     cdef int k = -1, verdict
-    if g.fenced == FENCE_NAME:
+    if call.fence == FENCE_NAME:
         if c'a' <= (ch | 0x20) <= c'z':
             consume(s, c, v, v.i + 1, IN_ARGUMENTS)
             return True
-        g.fenced = FENCED
+        call.fence = FENCED
     if is_json_space(ch):
         consume(s, c, v, skip_ws(v, v.i, v.n), IN_ARGUMENTS)
         return True
-    if ch == c'`' and not g.fenced and not c.row.open_end:
+    if ch == c'`' and not call.fence and not c.row.open_end:
         verdict = backquotes(v, v.i, v.n)
         if verdict == MORE and not v.end:
             return False
         if verdict == YES:
-            g.fenced = FENCE_NAME
+            call.fence = FENCE_NAME
             consume(s, c, v, v.i + 3, IN_ARGUMENTS)
             return True
     verdict = match(v, c.row, v.i, v.n, c.row.roles[NAME_END], &k)
@@ -200,6 +201,7 @@ cdef bint leave_raw(Stream* s, const Context* c) noexcept nogil:
 
 
 cdef bint step_raw(Stream* s, const Context* c, View* v) noexcept nogil:
+    cdef const RawCall* call = &s.tags.call.raw
     cdef const TagTable* row = c.row
     cdef uint64_t marks = row.follow_call | row.roles[CALL_CLOSE]
     cdef bint closed = is_closed(s), opened = s.json.stage == J_OPEN and s.tags.begun
@@ -229,12 +231,12 @@ cdef bint step_raw(Stream* s, const Context* c, View* v) noexcept nogil:
             if row.open_end and is_closed(s):
                 end_call(s, c, s.position, True, False)
             return True
-    elif is_json_space(v.p[q]) or (v.p[q] == c'`' and s.tags.fenced):
+    elif is_json_space(v.p[q]) or (v.p[q] == c'`' and call.fence):
         closed = closed or (is_json_space(v.p[q]) and s.n_pending == 0 and json_balanced(&s.json))
         if row.open_end and closed:                                                  # a bare scalar
             end_call(s, c, s.position, True, False)
             return True
-        verdict = look_raw_tail(v, s, row, s.tags.fenced, closed, &stop)
+        verdict = look_raw_tail(v, s, row, call.fence, closed, &stop)
         if verdict == MORE:
             return False
         if verdict == YES:

@@ -2,21 +2,24 @@
 # every index and every length is checked. Fields that follow from the state are not in the blob, but derived from it.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memset
 from harmonystream._native.core.buffer cimport buffer_put, buffer_room
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.fields cimport *
 from harmonystream._native.tags.call_object cimport KEYS_ARE_NAMES, X_OVER
-from harmonystream._native.tags.cdata cimport IN_CDATA
+from harmonystream._native.tags.cdata cimport IN_CDATA, NO_CDATA
 from harmonystream._native.tags.element_path cimport is_path
-from harmonystream._native.tags.python_look cimport P_ARGUMENT, P_COLON, P_ITEM, P_KEY, P_OBJECT, P_STRING
+from harmonystream._native.tags.python_look cimport P_ARGUMENT, P_COLON, P_ITEM, P_KEY, P_NOISE, P_OBJECT, P_STRING
 from harmonystream._native.core.utf8 cimport utf8_is_incomplete
 from harmonystream._native.core.types cimport *
 
 DEBUG = bool(DEBUG_BUILD)
 
 cdef enum:
-    N_BYTES = 30
-    FIXED_SIZE = 6 * 8 + 2 * 4 + 2 * (8 + 8) + 2 * 4 + N_BYTES + 6 + 3 * 4
+    N_BYTES = 22
+    SCAN_SIZE = 8 + 8
+    CALL_SIZE = SCAN_SIZE + 4 + 3 + 6                      # of the largest CallState
+    FIXED_SIZE = 6 * 8 + 2 * 4 + SCAN_SIZE + 4 + N_BYTES + CALL_SIZE + 3 * 4
 
 
 cdef void walk(Stream* s, uint8_t* special, uint32_t* n, Fields* f) noexcept:
@@ -26,22 +29,55 @@ cdef void walk(Stream* s, uint8_t* special, uint32_t* n, Fields* f) noexcept:
     cdef uint8_t** bytes_ = [
         &g.reasoning, &g.answer, &g.seam, &g.in_section, &s.trim, special,
         &g.mentions, &g.think_mentions, &g.fence, &g.ticks, &g.lead, &s.spoken, &s.parted,
-        &g.code, &g.fresh, &g.layout, &g.quotes, &g.wraps, &g.opening, &g.line_start, &g.begun,
-        &g.types, &g.untyped_json, &g.pairs, &g.unread, &g.fenced, &g.array, &g.passing, &g.escape_n, &s.value_mode]
+        &g.code, &g.at_start, &g.line_start, &g.begun, &g.array, &g.pairs, &g.unread, &g.quotes, &s.value_mode]
     cdef int i
     for i in range(6):
         long_field(f, longs[i])
     word_field(f, <uint32_t*>&g.name_at)
     word_field(f, <uint32_t*>&g.id_at)
     walk_scan(&g.probe, f)
-    walk_scan(&g.object, f)
     word_field(f, <uint32_t*>&g.tool)
-    word_field(f, <uint32_t*>&g.surrogate)
     for i in range(N_BYTES):
         byte_field(f, bytes_[i])
-    bytes_field(f, g.escape, 6)
+    if s.state == PAIRS or s.state == VALUE:
+        walk_tagged(&g.call.tagged, f)
+    elif s.state == RAW:
+        byte_field(f, &g.call.raw.fence)
+    elif s.state == WRAPPED:
+        walk_wrapped(&g.call.wrapped, f)
+    elif s.state == PYTHON:
+        walk_python(&g.call.python, f)
     for i in range(3):
         word_field(f, &n[i])
+
+
+cdef void walk_tagged(TaggedCall* call, Fields* f) noexcept:
+    cdef int i
+    cdef uint8_t** bytes_ = [&call.types, &call.untyped_json, &call.own_mode, &call.opener_due, &call.fresh,
+                             &call.layout, &call.cdata]
+    long_field(f, <int64_t*>&call.path)
+    for i in range(7):
+        byte_field(f, bytes_[i])
+
+
+cdef void walk_wrapped(WrappedCall* call, Fields* f) noexcept:
+    walk_scan(&call.object, f)
+    word_field(f, <uint32_t*>&call.surrogate)
+    byte_field(f, &call.passing)
+    byte_field(f, &call.members)
+    byte_field(f, &call.escape_n)
+    bytes_field(f, call.escape, 6)
+
+
+cdef void walk_python(PythonCall* call, Fields* f) noexcept:
+    cdef int i
+    cdef uint8_t** bytes_ = [&call.expect, &call.named_only, &call.in_key, &call.in_string, &call.quote, &call.n_quotes,
+                             &call.raw, &call.quote_in_text]
+    long_field(f, <int64_t*>&call.brackets)
+    long_field(f, &call.depth)
+    short_field(f, &call.arguments)
+    for i in range(8):
+        byte_field(f, bytes_[i])
 
 
 cdef void walk_scan(ObjectScan* o, Fields* f) noexcept:
@@ -90,6 +126,7 @@ cdef int tags_unpack(Stream* s, Held* held, const TagTable* row, const ToolTable
     """Fills the tag part of a stream whose other fields are read and in their ranges, from all that is left."""
     cdef uint32_t[3] n
     cdef const uint8_t* p
+    memset(&s.tags.call, 0, sizeof(CallState))
     walk(s, &s.tags.special, n, f)
     if f.truncated:
         refuse("it is truncated")
@@ -108,11 +145,10 @@ cdef int tags_unpack(Stream* s, Held* held, const TagTable* row, const ToolTable
 cdef int check_numbers(const Stream* s, const Held* held, const TagTable* row, const ToolTable* tools) except -1:
     cdef const Tags* g = &s.tags
     cdef bint in_call = s.state in (PAIRS, VALUE, RAW, WRAPPED, PYTHON), in_value
-    cdef const ObjectScan* scan
     cdef const Span** parts = [&s.role, &s.channel, &s.recipient, &s.content_type]
     cdef uint8_t* flags = [
-        g.reasoning, g.answer, g.seam, g.in_section, s.trim, g.special, g.fresh, g.layout, g.quotes, g.opening,
-        g.lead, g.begun, g.untyped_json, g.pairs, g.unread, g.array]
+        g.reasoning, g.answer, g.seam, g.in_section, s.trim, g.special, g.at_start, g.lead, g.begun, g.array, g.pairs,
+        g.unread, g.quotes]
     cdef int i
     if s.state < DONE or s.state >= N_STATES:
         refuse("a field is out of range")
@@ -126,34 +162,30 @@ cdef int check_numbers(const Stream* s, const Held* held, const TagTable* row, c
         refuse("it has looked further than it has read")
     if not 0 <= g.id_at <= g.probed:
         refuse("it has looked further than it has read")
-    for i in range(2):
-        scan = &g.object if i else &g.probe
-        if (scan.depth < 0 or scan.expect > X_OVER or scan.in_string > 1 or scan.stray > 1
-                or scan.keys > KEYS_ARE_NAMES or (
-                scan.depth > s.position + held.input.n + (1 << 20) and s.state != PYTHON and not row.has_element)):
-            refuse("its JSON scanner is in no possible state")
-    if s.state == PYTHON:
-        check_python(g, row)
+    check_scan(&g.probe, s, held)
+    if s.state == PAIRS or s.state == VALUE:
+        check_tagged(&g.call.tagged, row)
+    elif s.state == RAW:
+        if g.call.raw.fence > FENCED:
+            refuse("a field is out of range")
+    elif s.state == WRAPPED:
+        check_scan(&g.call.wrapped.object, s, held)
+        check_wrapped(&g.call.wrapped)
+    elif s.state == PYTHON:
+        check_python(&g.call.python, row)
     if row.has_element and not s.finished and not s.error and not is_path(s):
         refuse("its names are not those of open elements")
-    if (s.value_mode > HELD or g.passing > PASS_MEMBER or g.fenced > FENCED or g.types > 127 or g.wraps > HELD
-            or g.code > EXAMPLE or g.line_start > (7 if s.state in (RAW, WRAPPED) else LINE_BLANK)
+    if (s.value_mode > HELD or g.code > EXAMPLE or g.line_start > (7 if s.state in (RAW, WRAPPED) else LINE_BLANK)
             or s.spoken & ~((1 << R_REASONING) | (1 << R_CONTENT)) or s.parted & ~s.spoken):
         refuse("a field is out of range")
-    if not -1 <= g.tool < max(0, tools.n) or g.escape_n > (4 if g.passing == PASS_SCALAR else 5):
+    if not -1 <= g.tool < max(0, tools.n) or (g.code != NO_CODE) != (g.fence > 2):
         refuse("a field is out of range")
-    if s.state == VALUE and g.passing and (g.passing > IN_CDATA or row.roles[CDATA_OPEN] == 0):
-        refuse("a field is out of range")
-    if (g.code != NO_CODE) != (g.fence > 2):
-        refuse("a field is out of range")
-    if g.surrogate and not 0xD800 <= g.surrogate < 0xDC00:
-        refuse("a field is out of range")
-    for i in range(16):
+    for i in range(13):
         if flags[i] > 1:
             refuse("a flag is neither 0 nor 1")
     if in_call != (s.kind != NOT_A_CALL):
         refuse("it has an open call and none")
-    in_value = s.state == VALUE or (s.state == WRAPPED and g.passing == PASS_MEMBER)
+    in_value = s.state == VALUE or (s.state == WRAPPED and g.call.wrapped.passing == PASS_MEMBER)
     if (s.value_mode != NO_VALUE) != in_value and not s.error and not s.finished:
         refuse("it has an open call and none")
     for i in range(4):
@@ -164,20 +196,45 @@ cdef int check_numbers(const Stream* s, const Held* held, const TagTable* row, c
     return 0
 
 
-cdef int check_python(const Tags* g, const TagTable* row) except -1:
+cdef int check_scan(const ObjectScan* scan, const Stream* s, const Held* held) except -1:
+    if (scan.depth < 0 or scan.expect > X_OVER or scan.in_string > 1 or scan.stray > 1 or scan.keys > KEYS_ARE_NAMES
+            or scan.depth > s.position + held.input.n + (1 << 20)):
+        refuse("its JSON scanner is in no possible state")
+    return 0
+
+
+cdef int check_tagged(const TaggedCall* call, const TagTable* row) except -1:
+    if call.types > 127 or call.own_mode > HELD or call.cdata > (IN_CDATA if row.roles[CDATA_OPEN] else NO_CDATA):
+        refuse("a field is out of range")
+    if max(call.untyped_json, call.opener_due, call.fresh, call.layout) > 1 or (call.path and not row.has_element):
+        refuse("a flag is neither 0 nor 1")
+    return 0
+
+
+cdef int check_wrapped(const WrappedCall* call) except -1:
+    if (call.passing > PASS_MEMBER or call.members > TOO_MANY_MEMBERS
+            or call.escape_n > (4 if call.passing == PASS_SCALAR else 5)
+            or (call.surrogate and not 0xD800 <= call.surrogate < 0xDC00)):
+        refuse("a field is out of range")
+    return 0
+
+
+cdef int check_python(const PythonCall* call, const TagTable* row) except -1:
     """Brackets and quotes fit what is expected after them."""
-    cdef const ObjectScan* o = &g.object
-    cdef uint64_t stack = <uint64_t>o.depth
-    cdef bint in_object = stack & 3 == P_OBJECT, in_string = o.expect == P_STRING
+    cdef uint64_t stack = call.brackets
+    cdef bint in_object = stack & 3 == P_OBJECT, in_string = call.expect == P_STRING
     while stack & 3:
         stack >>= 2
-    if stack or o.in_string != in_string or o.escape > in_string or o.key > 1 or g.probe.key > 1 or g.probe.escape > 1:
+    if (stack or call.depth < 0 or call.expect > P_NOISE or call.in_string != in_string or call.raw > in_string
+            or max(call.in_key, call.named_only, call.quote_in_text) > 1):
         refuse("its Python scanner is in no possible state")
-    own = in_string and o.named == 0 and row.roles[QUOTE] != 0 and o.key_n == 1 and not o.escape
-    if in_string and not own and ((o.named != c'"' and o.named != c"'") or (o.key_n != 1 and o.key_n != 3)):
+    own = in_string and call.quote == 0 and row.roles[QUOTE] != 0 and call.n_quotes == 1 and not call.raw
+    if in_string and not own and (
+            (call.quote != c'"' and call.quote != c"'") or (call.n_quotes != 1 and call.n_quotes != 3)):
         refuse("its Python scanner is in no possible state")
-    if (o.expect == P_ARGUMENT and o.depth) or (o.expect == P_ITEM and (in_object or not o.depth)) or (
-            o.expect in (P_KEY, P_COLON) and not in_object) or (o.key and not in_object):
+    if (call.expect == P_ARGUMENT and call.brackets) or (
+            call.expect == P_ITEM and (in_object or not call.brackets)) or (
+            call.expect in (P_KEY, P_COLON) and not in_object) or (call.in_key and not in_object):
         refuse("its Python scanner is in no possible state")
     return 0
 

@@ -15,7 +15,7 @@ cdef void read_backquotes(Tags* g, const uint8_t* p, Py_ssize_t n) noexcept nogi
 cdef inline bint is_text_open(const Stream* s, const Held* held) noexcept nogil:
     """May more text be looked at by itself? All shortcuts for text ask this. It may not where the bytes before
     it, or its place, decide what it is."""
-    return s.state == TEXT and held.input.n == 0 and not s.tags.opening and not s.parted >> s.sink & 1
+    return s.state == TEXT and held.input.n == 0 and not s.tags.at_start and not s.parted >> s.sink & 1
 
 
 cdef inline uint8_t line_after(uint8_t before, const uint8_t* p, Py_ssize_t n) noexcept nogil:

@@ -122,8 +122,8 @@ cdef void put_plain(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcep
         while e > v.i and v.p[e - 1] == c'\n':
             e -= 1
     if e > v.i:
-        if s.tags.opening:
-            s.tags.opening = is_blank(v.p + v.i, e - v.i)
+        if s.tags.at_start:
+            s.tags.at_start = is_blank(v.p + v.i, e - v.i)
         s.tags.line_start = line_after(LINE_BEGINS if s.tags.newlines else s.tags.line_start, v.p + v.i, e - v.i)
         if s.parted >> s.sink & 1:
             part_text(s, c, v)
@@ -219,7 +219,7 @@ cdef int step_blank(Stream* s, const Context* c, View* v) noexcept nogil:
     if verdict == YES:
         begin_call(s, c, v, &h)
         return YES
-    s.tags.opening = 0
+    s.tags.at_start = 0
     return NO
 
 
@@ -240,7 +240,7 @@ cdef int step_label(Stream* s, const Context* c, View* v) noexcept nogil:
         verdict = MORE
     if verdict == MORE:
         return MORE
-    s.tags.opening = 0
+    s.tags.at_start = 0
     if verdict == YES:
         drop_marker(s, c, v, k)
     return verdict
@@ -281,7 +281,7 @@ cdef bint step_text(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef uint64_t live = live_in_text(s, c)
     cdef Py_ssize_t q, stop = 0
     cdef int k = -1, verdict = NO
-    if s.tags.opening:
+    if s.tags.at_start:
         verdict = step_label(s, c, v) if s.tags.reasoning else step_blank(s, c, v) if row.unmarked else NO
         if verdict != NO:                                                    # before a scan: what is held may be long
             return verdict == YES
@@ -370,7 +370,7 @@ cdef void think(Stream* s, const TagTable* row, bint reasoning) noexcept nogil:
     """After a marker, thoughts or an answer begin."""
     cdef Tags* g = &s.tags
     g.reasoning = reasoning
-    g.opening = row.label.n != 0 if reasoning else row.unmarked
+    g.at_start = row.label.n != 0 if reasoning else row.unmarked
     g.think_mentions = g.fence = g.ticks = g.code = 0
     if reasoning:
         g.answer = 0

@@ -2,10 +2,11 @@
 # sets what follows from the new state (`sink`, `region`) and clears the memory that the old state has used.
 
 from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memset
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.json_scan cimport json_reset
 from harmonystream._native.core.types cimport *
-from harmonystream._native.tags.call_object cimport object_reset
+from harmonystream._native.tags.cdata cimport NO_CDATA
 from harmonystream._native.tags.lookahead cimport CallHeader
 from harmonystream._native.tags.view cimport *
 
@@ -77,10 +78,9 @@ cdef void open_call(Stream* s, const CallHeader* h, bint ends_reasoning) noexcep
     """The header h has been read: its call is open. ToolCallStart has been written. ends_reasoning: content follows
     the call."""
     cdef Tags* g = &s.tags
-    g.opening = g.seam = g.mentions = g.pairs = g.fenced = g.begun = g.passing = g.escape_n = 0
-    g.unread = g.quotes = 0
-    g.newlines = g.surrogate = 0
-    g.wraps = 0
+    g.at_start = g.seam = g.mentions = g.pairs = g.begun = g.unread = g.quotes = 0
+    g.newlines = 0
+    memset(&g.call, 0, sizeof(CallState))
     if g.code != NO_CODE:                                  # the open fence is not empty any more
         g.code = CODE
     g.line_start = 1
@@ -92,11 +92,6 @@ cdef void open_call(Stream* s, const CallHeader* h, bint ends_reasoning) noexcep
         g.array = h.array
     s.wrote = 0
     json_reset(&s.json)
-    if h.body == WRAPPED:
-        object_reset(&g.object)
-    elif h.body == PYTHON:
-        object_reset(&g.object)
-        object_reset(&g.probe)
     s.sink = R_ARGUMENTS
     s.state = h.body
     s.region = IN_HEADER if h.body == PAIRS or h.empty else IN_ARGUMENTS
@@ -104,8 +99,10 @@ cdef void open_call(Stream* s, const CallHeader* h, bint ends_reasoning) noexcep
 
 cdef void open_value(Stream* s) noexcept nogil:
     """A key has been read; its value begins. The caller has set `value_mode`."""
-    s.tags.line_start = s.tags.begun = s.tags.opening = s.tags.quotes = s.tags.layout = 0
-    s.tags.passing = 0
+    cdef TaggedCall* call = &s.tags.call.tagged
+    s.tags.line_start = s.tags.begun = s.tags.quotes = 0
+    call.opener_due = call.layout = 0
+    call.cdata = NO_CDATA
     s.state = VALUE
     s.region = IN_ARGUMENTS
 
@@ -119,6 +116,7 @@ cdef void leave_value(Stream* s) noexcept nogil:
 
 cdef void turn_raw(Stream* s) noexcept nogil:
     """A body that should have keys begins with `{`: it is read as JSON."""
+    memset(&s.tags.call, 0, sizeof(CallState))
     s.state = RAW
     s.region = IN_ARGUMENTS
 

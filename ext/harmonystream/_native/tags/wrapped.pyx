@@ -31,50 +31,51 @@ cdef void put_decoded(Stream* s, const Context* c, uint32_t code, int64_t at) no
 
 cdef void flush_surrogate(Stream* s, const Context* c) noexcept nogil:
     """The high half that waited stays alone."""
-    if s.tags.surrogate != NO_SURROGATE:
+    cdef WrappedCall* call = &s.tags.call.wrapped
+    if call.surrogate != NO_SURROGATE:
         put_decoded(s, c, 0xFFFD, s.position)
-        s.tags.surrogate = NO_SURROGATE
+        call.surrogate = NO_SURROGATE
 
 
 cdef void end_escape(Stream* s, const Context* c) noexcept nogil:
-    """s.tags.escape holds a whole escape, without its backslash; its last byte is at s.position."""
-    cdef Tags* g = &s.tags
-    cdef int code = g.escape[0]
-    if g.escape[0] == c'u':
-        code = unicode_escape(g.escape + 1)
-        if 0xDC00 <= code < 0xE000 and g.surrogate != NO_SURROGATE:
-            put_decoded(s, c, <uint32_t>(0x10000 + ((g.surrogate - 0xD800) << 10) + (code - 0xDC00)), s.position)
-            g.surrogate = NO_SURROGATE
+    """s.tags.call.wrapped.escape holds a whole escape, without its backslash; its last byte is at s.position."""
+    cdef WrappedCall* call = &s.tags.call.wrapped
+    cdef int code = call.escape[0]
+    if call.escape[0] == c'u':
+        code = unicode_escape(call.escape + 1)
+        if 0xDC00 <= code < 0xE000 and call.surrogate != NO_SURROGATE:
+            put_decoded(s, c, <uint32_t>(0x10000 + ((call.surrogate - 0xD800) << 10) + (code - 0xDC00)), s.position)
+            call.surrogate = NO_SURROGATE
             return
         flush_surrogate(s, c)
         if 0xD800 <= code < 0xDC00:
-            g.surrogate = code
+            call.surrogate = code
             return
     else:
         flush_surrogate(s, c)
-        code = simple_escape(g.escape[0])
+        code = simple_escape(call.escape[0])
     put_decoded(s, c, <uint32_t>code, s.position)
 
 
 cdef void pass_string(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcept nogil:
     """The inside of an argument string, decoded one level."""
-    cdef Tags* g = &s.tags
+    cdef WrappedCall* call = &s.tags.call.wrapped
     cdef Py_ssize_t k
     while v.i < to:
-        if g.escape_n == 1 and v.p[v.i] >= 0x80:           # no escape; a backslash before any character is dropped
-            g.escape_n = 0
-        if g.escape_n:
-            if g.escape_n > 1 and hex_digit(v.p[v.i]) < 0: # \u with fewer than four digits ends here
-                g.escape_n = 0
+        if call.escape_n == 1 and v.p[v.i] >= 0x80:           # no escape; a backslash before any character is dropped
+            call.escape_n = 0
+        if call.escape_n:
+            if call.escape_n > 1 and hex_digit(v.p[v.i]) < 0: # \u with fewer than four digits ends here
+                call.escape_n = 0
                 flush_surrogate(s, c)
                 put_decoded(s, c, 0xFFFD, s.position)
                 continue
-            g.escape[g.escape_n - 1] = v.p[v.i]
-            g.escape_n += 1
-            if g.escape[0] != c'u' or g.escape_n == 6:
+            call.escape[call.escape_n - 1] = v.p[v.i]
+            call.escape_n += 1
+            if call.escape[0] != c'u' or call.escape_n == 6:
                 flush_pending(s, c.out)
                 end_escape(s, c)
-                g.escape_n = 0
+                call.escape_n = 0
             consume(s, c, v, v.i + 1, IN_ARGUMENTS)
             continue
         k = v.i
@@ -85,38 +86,40 @@ cdef void pass_string(Stream* s, const Context* c, View* v, Py_ssize_t to) noexc
             put_run(s, c, v, k)
         if k < to:
             consume(s, c, v, k + 1, IN_ARGUMENTS)
-            g.escape_n = 1
+            call.escape_n = 1
 
 
 cdef void pass_scalar(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcept nogil:
     """A bare value: `null` is nothing, so its letters wait."""
     cdef Tags* g = &s.tags
-    while v.i < to and g.passing == PASS_SCALAR:
-        if g.escape_n < 4 and v.p[v.i] == (<const char*>b"null")[g.escape_n]:
-            if g.escape_n == 0:
+    cdef WrappedCall* call = &s.tags.call.wrapped
+    while v.i < to and call.passing == PASS_SCALAR:
+        if call.escape_n < 4 and v.p[v.i] == (<const char*>b"null")[call.escape_n]:
+            if call.escape_n == 0:
                 g.value_at = s.position
-            g.escape_n += 1
+            call.escape_n += 1
             consume(s, c, v, v.i + 1, IN_ARGUMENTS)
             g.value_stop = s.position + (v.marks != NULL and v.i < v.n and not v.marks[v.i] & BEGINS_TOKEN)
         else:
-            put_text(s, c.out, b"null", g.escape_n, g.value_at, g.value_stop)
-            g.escape_n = 0
-            g.passing = PASS_RAW
+            put_text(s, c.out, b"null", call.escape_n, g.value_at, g.value_stop)
+            call.escape_n = 0
+            call.passing = PASS_RAW
     if v.i < to:
         put_run(s, c, v, to)
 
 
 cdef void pass_to(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcept nogil:
     """The bytes up to `to`, all of one kind."""
+    cdef const WrappedCall* call = &s.tags.call.wrapped
     if to <= v.i:
         return
-    if s.tags.passing == PASS_RAW:
+    if call.passing == PASS_RAW:
         put_run(s, c, v, to)
-    elif s.tags.passing == PASS_STRING:
+    elif call.passing == PASS_STRING:
         pass_string(s, c, v, to)
-    elif s.tags.passing == PASS_SCALAR:
+    elif call.passing == PASS_SCALAR:
         pass_scalar(s, c, v, to)
-    elif s.tags.passing == PASS_MEMBER:
+    elif call.passing == PASS_MEMBER:
         put_run(s, c, v, to)
         bound_members(s, c)
     else:
@@ -126,15 +129,16 @@ cdef void pass_to(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcept 
 cdef void value_over(Stream* s, const Context* c) noexcept nogil:
     """The member's value has been passed."""
     cdef Tags* g = &s.tags
-    if g.passing == PASS_SCALAR and g.escape_n < 4:
-        put_text(s, c.out, b"null", g.escape_n, g.value_at, g.value_stop)
-    if g.passing == PASS_STRING:
+    cdef WrappedCall* call = &s.tags.call.wrapped
+    if call.passing == PASS_SCALAR and call.escape_n < 4:
+        put_text(s, c.out, b"null", call.escape_n, g.value_at, g.value_stop)
+    if call.passing == PASS_STRING:
         flush_surrogate(s, c)
     flush_pending(s, c.out)
     bound_members(s, c)
     s.value_mode = NO_VALUE
-    g.passing = PASS_NOTHING
-    g.escape_n = 0
+    call.passing = PASS_NOTHING
+    call.escape_n = 0
 
 
 # --- members that may be arguments ------------------------------------------------------------------------------------
@@ -147,11 +151,12 @@ cdef void drop_members(Stream* s, const Context* c) noexcept nogil:
 
 cdef void bound_members(Stream* s, const Context* c) noexcept nogil:
     """More than may be held is dropped."""
-    if s.tags.passing == PASS_MEMBER and c.out.held.value.n > c.out.held.cap:
+    cdef WrappedCall* call = &s.tags.call.wrapped
+    if call.passing == PASS_MEMBER and c.out.held.value.n > c.out.held.cap:
         note(s, D_HELD_TOO_LONG, s.tags.value_at)
         drop_members(s, c)
-        s.tags.wraps = TOO_MANY_MEMBERS
-        s.tags.passing = PASS_NOTHING
+        call.members = TOO_MANY_MEMBERS
+        call.passing = PASS_NOTHING
         s.value_mode = NO_VALUE
 
 
@@ -163,22 +168,23 @@ cdef bint is_declared(const Stream* s, const Context* c) noexcept nogil:
 cdef void open_member(Stream* s, const Context* c, int64_t at, bint known) noexcept nogil:
     """A member's value begins at `at`, which is an argument if no arguments come. known: the row knows its key."""
     cdef Tags* g = &s.tags
+    cdef WrappedCall* call = &s.tags.call.wrapped
     cdef Buffer* held = &c.out.held.value
     cdef uint8_t[3 * HEADER_CAP] key
     cdef Py_ssize_t n = utf8_repair(s.header, s.header_n, key)
-    if g.wraps == TOO_MANY_MEMBERS or g.object.stray or s.header_n == HEADER_CAP:
+    if call.members == TOO_MANY_MEMBERS or call.object.stray or s.header_n == HEADER_CAP:
         if not known:
             note(s, D_IGNORED_MEMBER, at)
             g.unread = 1
         return
-    if g.wraps == NO_MEMBERS:
+    if call.members == NO_MEMBERS:
         g.value_at = g.value_stop = at
-    if not (buffer_put(held, b', "' if g.wraps else b'{"', 3 if g.wraps else 2) and buffer_put(held, key, n)
+    if not (buffer_put(held, b', "' if call.members else b'{"', 3 if call.members else 2) and buffer_put(held, key, n)
             and buffer_put(held, b'": ', 3)):
         c.out.no_memory = True
-    if g.wraps != SOME_MEMBERS:
-        g.wraps = KNOWN_MEMBERS if known else SOME_MEMBERS
-    g.passing = PASS_MEMBER
+    if call.members != SOME_MEMBERS:
+        call.members = KNOWN_MEMBERS if known else SOME_MEMBERS
+    call.passing = PASS_MEMBER
     s.value_mode = HELD
 
 
@@ -201,7 +207,7 @@ cdef void write_members(Stream* s, const Context* c, bint closed) noexcept nogil
 
 cdef void end_object(Stream* s, const Context* c, int64_t at, bint stopped) noexcept nogil:
     """The call ends before the byte at `at`. stopped: by a stop."""
-    cdef ObjectScan* o = &s.tags.object
+    cdef ObjectScan* o = &s.tags.call.wrapped.object
     if o.stray or o.expect in (X_IN_KEY, X_COLON, X_VALUE):
         s.tags.unread = 1
     write_members(s, c, o.expect in (X_KEY, X_COMMA, X_OVER))
@@ -211,7 +217,7 @@ cdef void end_object(Stream* s, const Context* c, int64_t at, bint stopped) noex
 
 cdef void finish_wrapped(Stream* s, const Context* c, bint stopped, bint known) noexcept nogil:
     """The stream ends in the object."""
-    cdef ObjectScan* o = &s.tags.object
+    cdef ObjectScan* o = &s.tags.call.wrapped.object
     s.value_mode = NO_VALUE
     if o.stray or o.expect in (X_IN_KEY, X_COLON, X_VALUE):
         s.tags.unread = 1
@@ -223,15 +229,16 @@ cdef void finish_wrapped(Stream* s, const Context* c, bint stopped, bint known) 
 cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int found) noexcept nogil:
     """What the byte at x did to the object."""
     cdef Tags* g = &s.tags
+    cdef WrappedCall* call = &s.tags.call.wrapped
     cdef int64_t at
     cdef int member
     if found == F_BEGINS:
         pass_to(s, c, v, x)
         at = position_at(s, v, x)
-        member = g.object.key
+        member = call.object.key
         if member == NAME_MEMBER:
             return
-        if member == ARGUMENTS_MEMBER and v.p[x] != c'{' and g.object.keys != KEYS_ARE_NAMES and is_declared(s, c):
+        if member == ARGUMENTS_MEMBER and v.p[x] != c'{' and call.object.keys != KEYS_ARE_NAMES and is_declared(s, c):
             member = OTHER_MEMBER
         if g.begun:
             if member == OTHER_MEMBER or member == ARGUMENTS_MEMBER:
@@ -244,7 +251,7 @@ cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int f
                 open_member(s, c, at, True)
         else:
             g.begun = 1
-            if g.wraps == SOME_MEMBERS:
+            if call.members == SOME_MEMBERS:
                 note(s, D_IGNORED_MEMBER, g.value_at)
                 drop_members(s, c)
             c.out.held.value.n = 0
@@ -252,13 +259,13 @@ cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int f
                 return
             if v.p[x] == c'"':
                 consume(s, c, v, x + 1, IN_ARGUMENTS)
-                g.passing = PASS_STRING
+                call.passing = PASS_STRING
             else:
-                g.passing = PASS_RAW if v.p[x] == c'{' or v.p[x] == c'[' else PASS_SCALAR
+                call.passing = PASS_RAW if v.p[x] == c'{' or v.p[x] == c'[' else PASS_SCALAR
     elif found == F_ENDS:
-        if g.passing == PASS_STRING:
+        if call.passing == PASS_STRING:
             pass_to(s, c, v, x)
-            if s.tags.escape_n:                            # \u without its digits, and the string is over
+            if call.escape_n:                            # \u without its digits, and the string is over
                 put_decoded(s, c, 0xFFFD, s.position)
             value_over(s, c)
         else:
@@ -301,18 +308,19 @@ cdef int look_object_end(const View* v, Stream* s, const TagTable* row, Py_ssize
     A marker in a string is data, unless it is at the start of a line, because JSON's strings have no line ends, or
     unless what follows shows that the string ended there. before: what comes before x, as in `line_start`.
     """
+    cdef const WrappedCall* call = &s.tags.call.wrapped
     cdef uint64_t markers = row.around_closes | row.roles[STOP]
     cdef int verdict
-    if not s.tags.object.in_string:
+    if not call.object.in_string:
         markers |= row.around_opens
-    if not row.first[v.p[x]] & markers or (s.tags.object.in_string and s.tags.object.escape):
+    if not row.first[v.p[x]] & markers or (call.object.in_string and call.object.escape):
         return NO
     verdict = match(v, row, x, v.n, markers, hit)
     if verdict != YES:
         return verdict
     if row.literals[hit[0]].role == STOP:
         return look_stop(v, row, x, hit[0])
-    if not s.tags.object.in_string or before & LINE_BEGINS:
+    if not call.object.in_string or before & LINE_BEGINS:
         return YES
     verdict = look_string_end(v, row, x + row.literals[hit[0]].n)
     if verdict == NO and not s.tags.quotes:
@@ -322,8 +330,9 @@ cdef int look_object_end(const View* v, Stream* s, const TagTable* row, Py_ssize
 
 cdef int look_quoted_opener(const View* v, Stream* s, const TagTable* row, Py_ssize_t x) noexcept nogil:
     """Is an outer opener at x, in a string? Then a closer in it is one, too. Only MORE matters to the caller."""
+    cdef const WrappedCall* call = &s.tags.call.wrapped
     cdef int k = -1, verdict = NO
-    if s.tags.object.in_string and not s.tags.object.escape and not s.tags.quotes:
+    if call.object.in_string and not call.object.escape and not s.tags.quotes:
         verdict = match(v, row, x, v.n, row.around_opens, &k)
         if verdict == YES:
             s.tags.quotes = 1
@@ -332,6 +341,7 @@ cdef int look_quoted_opener(const View* v, Stream* s, const TagTable* row, Py_ss
 
 cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
     """As far as the object goes, or to the end of the view."""
+    cdef const WrappedCall* call = &s.tags.call.wrapped
     cdef const TagTable* row = c.row
     cdef Tags* g = &s.tags
     cdef uint64_t markers = row.calls | row.roles[STOP]
@@ -363,7 +373,7 @@ cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
                 return True
         elif row.lacks_closer and v.p[x] == c'\n':
             before = end_of_text(g.line_start, v.p + begin, x - begin)
-            if before & BRACKET and g.object.in_string and not g.object.escape and not g.quotes:
+            if before & BRACKET and call.object.in_string and not call.object.escape and not g.quotes:
                 verdict = look_lost_end(v, row, x, False)
                 if verdict != NO:
                     g.line_start = before
@@ -375,7 +385,7 @@ cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
                         value_over(s, c)
                         end_object(s, c, s.position, True)
                     return True
-        elif g.object.in_string and not g.object.escape and g.object.expect != X_IN_KEY:
+        elif call.object.in_string and not call.object.escape and call.object.expect != X_IN_KEY:
             if mark < x:
                 mark = next_first(v, row, x, markers)
             while x + 8 <= mark and not v.special and not has_quote_or_backslash(v.p + x):
@@ -384,7 +394,7 @@ cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
                 break
             if x == mark:
                 continue
-        if row.lacks_closer and not g.object.in_string and is_foreign(v.p[x]):
+        if row.lacks_closer and not call.object.in_string and is_foreign(v.p[x]):
             before = end_of_text(g.line_start, v.p + begin, x - begin)
             if leaves_json(before):
                 g.line_start = before
@@ -394,9 +404,9 @@ cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
                     value_over(s, c)
                     end_object(s, c, s.position, True)
                 return True
-        in_key = g.object.expect == X_IN_KEY
-        found = object_step(&g.object, row, v.p[x])
-        if g.object.expect == X_IN_KEY:
+        in_key = call.object.expect == X_IN_KEY
+        found = object_step(&call.object, row, v.p[x])
+        if call.object.expect == X_IN_KEY:
             if not in_key:
                 s.header_n = 0
             elif s.header_n < HEADER_CAP:
