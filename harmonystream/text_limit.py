@@ -38,7 +38,7 @@ class TextLimit:
         self._found = 0  # the number of bytes before it that are
         self._text = ""  # text beyond the ids
         self._broken = False  # does the text differ from the ids?
-        self.cut = False
+        self.cut: bool = False
         """Has the output ended with ids, or parts of them, that the text does not have?"""
 
     def take(self, ids: Any, text: str = "", *, last: bool = False) -> list[int]:

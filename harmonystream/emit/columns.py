@@ -29,6 +29,8 @@ class Columns:
     """
 
     __slots__ = ("_block", "_text", "others", "rows")
+    rows: int
+    others: dict[int, Event]
 
     def __init__(self, rows: int, block: Buffer, others: dict[int, Event]) -> None:
         """block: start, stop, offset, slot, index, kind, channel, 34 * rows + 8 bytes; then the text."""

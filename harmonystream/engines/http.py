@@ -191,7 +191,7 @@ class HttpEngine:
         check_number("retries", retries, least=0, whole=True)
         if not url.startswith(("http://", "https://")):
             raise ValueError(f"an engine's url begins with http:// or https://, unlike {url!r}")
-        self.url = url.rstrip("/")
+        self.url: str = url.rstrip("/")
         self._headers = dict(headers or {})
         self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_timeout, sock_read=silence)
         self._session: aiohttp.ClientSession | None = None

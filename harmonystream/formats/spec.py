@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from ..errors import suggestion
 
@@ -96,7 +96,7 @@ class Format(NamedTuple):
     """The name of an element that is an item of an array."""
     wrapped: bool = False
     """{"name": ..., "arguments": ...}, or an array of those, may follow the outer opener."""
-    members: Mapping[str, str] = {
+    members: Mapping[str, Literal["name", "arguments", "id", "other", "call"]] = {
         "name": "name",
         "arguments": "arguments",
         "parameters": "arguments",
@@ -108,24 +108,24 @@ class Format(NamedTuple):
     """Maps the keys of a wrapped call to "name", "arguments", "id" or "other". "*" -> "call": each key is a name."""
     between: str = ""
     """The text that may separate two wrapped calls outside of an array, such as ";"."""
-    body: str = "json"
+    body: Literal["json", "python", "object"] = "json"
     """How arguments without tags are written: "json", "python" as in `[f(a=1, b="x")]`, or "object" as in `f{a:1}`."""
     quote: Marker = ""
     """The text that opens and closes a string, if `body` is "object"."""
-    bare: str = "any"
+    bare: Literal["any", "no", "declared"] = "any"
     """Calls outside a section: "any", "no", or "declared" (only what cannot be prose)."""
-    name_as: str = "plain"
+    name_as: Literal["plain", "function", "call", "id"] = "plain"
     """"plain"; "function": the word `function`, then the name (DeepSeek-V3); "call": `call:`, then the name (Gemma);
     "id": an id with the name in it (Kimi)."""
     call_id: Marker = ""
     """The text between a call's name and its id, which ends where the name would. "" if ids do not follow names."""
     empty_call: str = ""
     """An end of the name that also closes the call, such as "/>"."""
-    newlines: str = "keep"
+    newlines: Literal["keep", "strip"] = "keep"
     """"strip": one newline at either end of a value is layout. "keep": it belongs to the value."""
-    untyped: str = "string"
+    untyped: Literal["string", "json"] = "string"
     """The type of a value without a schema: "string", or "json" if it is valid JSON."""
-    typed: Mapping[str, str] = {}
+    typed: Mapping[str, Literal["string", "json"]] = {}
     """Ends of a key that determine the value's type, "string" or "json"."""
     value_type: tuple[Marker, Marker] | None = None
     """The opener and the closer around a value's type, between the key and the value. None if there are none."""
@@ -141,21 +141,21 @@ class Format(NamedTuple):
     """Markers without a meaning, which are never shown."""
     keep: tuple[str, ...] = ()
     """Control tokens that are shown as text."""
-    fenced: str = "text"
+    fenced: Literal["text", "call"] = "text"
     """A call at the beginning of a Markdown fence: "text" if the model only shows it, or "call"."""
-    mention: str = "text"
+    mention: Literal["text", "think"] = "text"
     """`<think>` inside a line, quoted or without its closer, or in a fence: "text" if the answer only mentions it, or
     "think".
     """
-    after_call: str = "same"
+    after_call: Literal["same", "content"] = "same"
     """The text after a call in open reasoning: "same" for reasoning, or "content"."""
-    encoding: str = ""
+    encoding: Literal["", "dsml"] = ""
     """How prompts are written if models have no chat template: "dsml". "": with the model's template."""
     think_label: str = ""
     """The rest of the line after the opener of reasoning, such as the name of a channel. It is never shown."""
     answer: tuple[str, ...] = ()
     """Markers that begin the answer. They are never shown, and end open reasoning."""
-    bare_line: str = "text"
+    bare_line: Literal["text", "call"] = "text"
     """A line that begins with a call of a declared tool, without an opener: "text", or a "call"."""
     attribute: Marker = ""
     """Text after a call's name that may come before the name's end. It and the rest up to the end are ignored: '"

@@ -67,6 +67,8 @@ class Grammar:
     """
 
     __slots__ = ("_key", "_node", "_texts", "format", "row")
+    format: str
+    row: Format | HeaderFormat
 
     def __init__(self, row: Format | HeaderFormat, node: Node, key: tuple[object, ...]) -> None:
         self.format, self.row, self._node, self._key = row.name, row, node, key

@@ -129,8 +129,8 @@ def _json(schema: Schema, without: tuple[str, ...]) -> Json:
 # --- values without quotes ---
 
 
-def values_of(schema: Schema, without: tuple[str, ...], typed: bool) -> list[tuple[str, Node]]:
-    """The values that fit, each with its JSON type. Strings have no quotes.
+def values_of(ways: Sequence[Schema], without: tuple[str, ...], typed: bool) -> list[tuple[str, Node]]:
+    """The values that fit one of these schemas, each with its JSON type. Strings have no quotes.
 
     without: strings that a value must not contain. typed: does the format say which type a value has? If it does not, a
     value is read as JSON of one of the types in the schema, if it can be.
@@ -138,7 +138,7 @@ def values_of(schema: Schema, without: tuple[str, ...], typed: bool) -> list[tup
     found: list[tuple[str, Node]] = []
     plain: list[tuple[str, Node]] = []
     texts: list[Node] = []
-    for way in schema.ways():
+    for way in ways:
         values = way.values()
         if values is not None:
             words = [one for one in values if isinstance(one, str) and not any(end in one for end in without)]
@@ -162,7 +162,7 @@ def values_of(schema: Schema, without: tuple[str, ...], typed: bool) -> list[tup
     if texts:
         found.insert(0, ("string", either(*texts)))
     if not found:
-        raise GrammarError(f"no value of {schema.text()} can be written without quotes")
+        raise GrammarError(f"no value of {', '.join(way.text() for way in ways)} can be written without quotes")
     return found
 
 
@@ -211,7 +211,7 @@ def pairs_of(row_: Format, function: Function, key: Node, after: Node) -> Node:
 
     def pair(name: str, schema: Schema) -> Node:
         forms = []
-        for kind, value in values_of(schema, without, typed):
+        for kind, value in values_of(schema.ways(), without, typed):
             inside = in_lines(value) if kind == "string" else row(layout, value, layout)
             ends = typed_end(row_, kind) or after
             forms.append(row(ends, _said_type(row_, [kind]), begin, inside, Mark(closer), Space()))
@@ -259,6 +259,7 @@ def elements_of(row_: Format, function: Function) -> Node:
         return row(Mark(before), Lit(name + after), either(*(row(value, end) for _, value in inside(schema))))
 
     def inside(schema: Schema) -> Iterator[tuple[str, Node]]:
+        plain = []
         for way in schema.ways():
             if way.values() is None and way.type == "object" and way.properties:
                 check_members(way)
@@ -269,7 +270,9 @@ def elements_of(row_: Format, function: Function) -> Node:
             elif way.values() is None and way.type in ("object", "array"):
                 raise GrammarError(f"an {way.type} without the schema of its members has no names for its tags")
             else:
-                yield from values_of(way, endings(row_), False)
+                plain.append(way)
+        if plain:
+            yield from values_of(plain, endings(row_), False)
 
     if function.arguments is None:
         # The names at both ends must be equal, which needs a list of names. Without a list, there are no arguments.

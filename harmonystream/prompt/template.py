@@ -64,7 +64,7 @@ class Template:
             names = ", ".join(self._source.templates)
             raise PromptError(f"{self._source.label} has no template named {name!r}; it has {names}")
         self.name = name
-        self.tokens = {**self._source.tokens, **(tokens or {})}
+        self.tokens: dict[str, str] = {**self._source.tokens, **(tokens or {})}
         self._compiled: dict[str, _Compiled] = {}
 
     @classmethod

@@ -69,8 +69,8 @@ class Tools:
         self.approve = approve
         self.max_concurrency = max_concurrency
         self.max_result = max_result
-        self.threads = Threads(max_threads)
-        self.listeners = Listeners()
+        self.threads: Threads = Threads(max_threads)
+        self.listeners: Listeners = Listeners()
         self._slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
         self._by_name: dict[str, Tool] = {}
         if not isinstance(mcp, Iterable) or isinstance(mcp, (str, bytes)):
@@ -98,7 +98,7 @@ class Tools:
 
     def _changed(self) -> None:
         """Mark the compiled tables as out of date."""
-        self.state = object()  # a new object after each change
+        self.state: object = object()  # a new object after each change
         self.compiled: Compiled | None = None
 
     def compile(self) -> Compiled:

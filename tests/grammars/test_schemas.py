@@ -41,9 +41,14 @@ CALLS = {
     ),
     "gemma4": ("<|tool_call>call:f{{a:{}}}<tool_call|>", '<|tool_call>call:f{{a:<|"|>{}<|"|>}}<tool_call|>'),
     "pythonic": ("[f(a={})]", "[f(a='{}')]"),
+    "minimax_m3": (
+        ']<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name="f">]<]minimax[>[<a>{}]<]minimax[>[</a>'
+        "]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
+    )
+    * 2,
 }
 JSON = ("hermes", "qwen3_coder", "glm", "dsml", "pythonic")
-TEXT = ("qwen3_coder", "glm", "dsml", "gemma4", "pythonic")
+TEXT = ("qwen3_coder", "glm", "dsml", "gemma4", "pythonic", "minimax_m3")
 CASES: list[tuple[Any, tuple[str, ...], str, bool]] = [
     # the schema of the argument, formats, the value as it is written, and whether it is allowed
     ({"$ref": "#/$defs/Point"}, JSON, '{"x": 1}', True),
@@ -68,6 +73,7 @@ TEXTS: list[tuple[Any, str, bool]] = [
     ({"$ref": "#/$defs/Unit"}, "k", False),
     ({"anyOf": [{"enum": ["a", "b"]}, {"type": "null"}]}, "b", True),
     ({"anyOf": [{"enum": ["a", "b"]}, {"type": "null"}]}, "x", False),
+    ({"anyOf": [{"enum": ["a", "b"]}, {"type": "null"}]}, "None", False),
     ({"allOf": [{"$ref": "#/$defs/Unit"}]}, "f", True),
     ({"type": "string", "format": "date-time"}, "2026-01-01", True),
 ]

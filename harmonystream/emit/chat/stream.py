@@ -52,6 +52,10 @@ class ChatStream(EventStream):
     keep_text: False forgets text once it is sent. Memory then stays constant, and response() raises ValueError.
     """
 
+    id: str
+    model: str
+    created: int
+    choice: int
     _api = b"c"
     _time = "created"
     _counts = CHAT.read, CHAT.written, "total_tokens"

@@ -55,6 +55,8 @@ class MessagesStream(EventStream):
     """
 
     _identity: ClassVar[int] = 2  # there is no time
+    id: str
+    model: str
     _api = b"m"
     _call_prefix = "toolu"
     _counts = MESSAGES.read, MESSAGES.written

@@ -57,6 +57,9 @@ class ResponsesStream(EventStream):
     """
 
     numbered: ClassVar[str | None] = "sequence_number"
+    id: str
+    model: str
+    created_at: float
     _api = b"r"
     _time = "created_at"
     _time_types = (int, float)
