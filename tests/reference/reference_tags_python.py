@@ -8,21 +8,20 @@ from reference_tags_bodies import NORMAL_STOPS
 from reference_tags_header import Header
 from reference_tags_keys import key_at
 from reference_tags_strings import CLOSES, OWN, Ended, Strings
-from reference_tags_text import LONGEST, WS, More
+from reference_tags_text import LONGEST, WS, More, latin
 from reference_tags_values import python_number, quote
 
 BARE = re.compile(r"[0-9A-Za-z_.+\-\x80-\xff]+")
 STRING = re.compile(r"([rbufRBUF]{0,2})(\"\"\"|'''|\"|')")
 PREFIX = re.compile(r"[rbufRBUF]{0,2}")
 WORDS = {"True": "true", "False": "false", "None": "null", "true": "true", "false": "false", "null": "null"}
+AFTER_COMMA = {"": "argument", "{": "key", "spread": "key"}
 DEEPEST = 31
 LONGEST_BARE = 256
 
 
 class PythonCalls(Strings):
     """Reads the arguments of one call. `open` has the brackets that are open, each with the number of its items."""
-
-    arguments_so_far = 0
 
     def python(self, b: int, header: Header) -> int:
         """From after the call's bracket to where the call ends."""
@@ -90,6 +89,10 @@ class PythonCalls(Strings):
             return i + 1
         if c in self.closers:
             return self.closing(i, c)
+        if start := self.spread(i, c, header):
+            self.open.append(("spread", 0))
+            self.expects, self.keys_follow = "key", True
+            return start
         try:
             found = key_at(text, i, limit)
         except More:
@@ -114,6 +117,45 @@ class PythonCalls(Strings):
         self.arguments_so_far += 1
         self.expects = "value"
 
+    def spread(self, i: int, c: str, header: Header) -> int:
+        """After the brace of an object whose members are arguments; 0: there is none."""
+        s, limit = self.text.s, self.text.limit(i)
+        if self.bare_keys:
+            return 0
+        if s.startswith("**", i, limit):
+            brace = self.text.skip(i + 2, limit)
+            return brace + 1 if brace < limit and s[brace] == "{" else 0
+        first = self.first_item(i, limit) if c == "{" and not self.arguments_so_far else None
+        if not first or s[first[1]] != ":" or first[0] not in [latin(name) for name in self.types.get(header.name, ())]:
+            return 0
+        self.log.note("wrapped-arguments", i)
+        return i + 1
+
+    def is_set(self, i: int) -> bool:
+        """Is the brace at `i` that of a set?"""
+        first = None if self.bare_keys or self.text.s[i] != "{" else self.first_item(i, self.text.limit(i))
+        return first is not None and self.text.s[first[1]] in ",}"
+
+    def first_item(self, i: int, limit: int) -> tuple[str, int] | None:
+        """After the brace at `i`: a string, a number or a word, and where what follows it is."""
+        s, x = self.text.s, self.text.skip(i + 1, limit)
+        if x >= limit:
+            return None
+        if s[x] in "\"'":
+            start = y = x + 1
+            while y < limit and s[y] != s[x] and self.text.is_byte(y):
+                y += 2 if s[y] == "\\" else 1
+            if y >= limit or s[y] != s[x]:
+                return None
+            after = self.text.skip(y + 1, limit)
+        else:
+            found = BARE.match(s, x, limit)
+            if not found:
+                return None
+            start, y = x, found.end()
+            after = self.text.skip(y, limit)
+        return (s[start:y], after) if after < limit else None
+
     # -- values --------------------------------------------------------------------------------------------------------
 
     def at_value(self, i: int, c: str, header: Header) -> int:
@@ -137,6 +179,7 @@ class PythonCalls(Strings):
             self.expects = "value"
             return i + 1
         self.log.note("call-syntax", i)
+        self.unread = True
         self.null(i)
         return i
 
@@ -144,7 +187,7 @@ class PythonCalls(Strings):
         if c in self.closers:
             return self.closing(i, c)
         if c == ",":
-            self.expects = {"": "argument", "{": "key"}.get(self.open[-1][0] if self.open else "", "item")
+            self.expects = AFTER_COMMA.get(self.open[-1][0] if self.open else "", "item")
             return i + 1
         self.log.note("ignored-text", i)
         self.unread = True
@@ -171,16 +214,18 @@ class PythonCalls(Strings):
 
     def pop(self, i: int) -> None:
         bracket, _ = self.open.pop()
-        self.write("}" if bracket == "{" else "]", i)
+        if bracket != "spread":
+            self.write("}" if bracket == "{" else "]", i)
         self.expects = "after"
 
     def item(self, i: int, c: str) -> int:
         is_key = self.expects == "key"
         if c in self.openers and not is_key and len(self.open) < DEEPEST:
             self.begin_item(i)
-            self.write("{" if c == "{" else "[", i)
-            self.open.append((c, 0))
-            self.expects = "key" if c == "{" else "item"
+            bracket = "set" if self.is_set(i) else c
+            self.write("{" if bracket == "{" else "[", i)
+            self.open.append((bracket, 0))
+            self.expects = "key" if bracket == "{" else "item"
             return i + 1
         if quote := self.own_quote(i):
             return self.string(i, quote.stop, "", OWN, is_key)

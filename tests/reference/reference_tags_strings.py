@@ -16,7 +16,7 @@ PAIR = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2
 CODE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))")
 OCTAL = re.compile(r"\\([0-7]{1,3})")
 SIMPLE = dict(zip("\\'\"abfnrtv\n", "\\'\"\a\b\f\n\r\t\v")) | {"\n": ""}
-CLOSES = {"[": "]", "{": "}", "(": ")"}
+CLOSES = {"[": "]", "{": "}", "(": ")", "set": "}", "spread": "}"}
 OWN = ""  # the quotes of the row's own
 
 
@@ -39,6 +39,7 @@ class Strings(Bodies):
     quotes = ""
     is_raw = False
     has_opener = False  # a string of the call has the opener of a section
+    arguments_so_far = 0
     has_quotes = False  # the string has had a quote of its own as text
     run: list[int]  # bytes of the string that are not yet written
 
@@ -156,7 +157,10 @@ class Strings(Bodies):
     def begin_item(self, i: int) -> None:
         if self.expects in ("item", "key"):
             bracket, items = self.open.pop()
-            if items:
+            if bracket == "spread":
+                self.write(", " if self.arguments_so_far else "{", i)
+                self.arguments_so_far += 1
+            elif items:
                 self.write(", ", i)
             self.open.append((bracket, items + 1))
 
@@ -287,7 +291,7 @@ class Strings(Bodies):
                     return True
                 wordy = re.match(r"[0-9A-Za-z_.\x80-\xff]", c) is not None
                 return (wordy or (self.bare_keys and c != "-")) and key_at(text, y, limit) is not None
-            if self.open and self.open[-1][0] == "{" and not self.bare_keys and c != "}":
+            if self.open and self.open[-1][0] in ("{", "spread") and not self.bare_keys and c != "}":
                 return c in "\"'" and self.is_key(y, limit)
         except More:
             return limit == self.size

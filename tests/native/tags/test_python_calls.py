@@ -155,7 +155,7 @@ def test_the_only_parameter_of_a_tool_needs_no_name():
     assert arguments("'x'", ["call-syntax"], tools=[tool("city")]) == {"city": "x"}
     assert arguments("'x', y=1", ["call-syntax"], tools=[tool("city")]) == {"city": "x", "y": 1}
     assert arguments("'f('x', 'y')'", ["call-syntax"] * 5, tools=[tool("city")]) == {"city": "f('x', 'y')"}
-    assert arguments("{'city': 'x'}", ["call-syntax"], tools=[tool("city")]) == {"0": {"city": "x"}}
+    assert arguments("{'town': 'x'}", ["call-syntax"], tools=[tool("city")]) == {"0": {"town": "x"}}
     assert arguments("'x'", ["call-syntax"], tools=[tool("city", "days")]) == {"0": "x"}
 
 
@@ -164,7 +164,6 @@ def test_the_only_parameter_of_a_tool_needs_no_name():
     [
         ("a=", {"a": None}, ["missing-value"]),
         ("a=, b=1", {"a": None, "b": 1}, ["missing-value"]),
-        ("a={1, 'x'}", {"a": {"1": None, "x": None}}, ["call-syntax"] * 2),
         ("a={'x': }", {"a": {"x": None}}, ["missing-value"]),
         ("a={x: 1, None: 2}", {"a": {"x": 1, "null": 2}}, ["call-syntax"]),
         ("a=[1,,2,], , b=1,", {"a": [1, 2], "b": 1}, ["ignored-text"] * 2),
@@ -175,6 +174,40 @@ def test_the_only_parameter_of_a_tool_needs_no_name():
 )
 def test_repairs(inside, value, codes):
     assert arguments(inside, codes) == value
+
+
+def test_a_set_is_an_array():
+    for text, value in {
+        "{1}": [1],
+        "{'a', \"b, c\"}": ["a", "b, c"],
+        "{'it\\'s', 'b'}": ["it's", "b"],
+        "{ None , {2}, {'k': {3}} }": [None, [2], {"k": [3]}],
+        "[{1, 2}, {}, {1: 2}]": [[1, 2], {}, {"1": 2}],
+        "{'" + "x" * 900 + "', 'y'}": ["x" * 900, "y"],
+    }.items():
+        assert arguments(f"a={text}, b=1") == {"a": value, "b": 1}
+
+
+def test_the_members_of_an_object_may_be_the_arguments():
+    tools = [{"name": "f", "parameters": {"properties": {name: {"type": "string"} for name in ("a", "b")}}}]
+    both = {"a": "x", "b": {"c": ["y"]}}
+    for inside in (
+        "**{'a': 'x', 'b': {'c': ['y']}}",
+        "a='x', ** {\"b\": {'c': {'y'}}, }",
+        "**{'a': 'x'}, b={'c': ('y',)}",
+    ):
+        assert arguments(inside) == arguments(inside, tools=tools) == both
+    assert arguments("{'a': 'x', 'b': {'c': ['y']}}", ["wrapped-arguments"], tools=tools) == both
+    assert arguments("{'a': 'x', 'b': 1}", ["call-syntax"]) == {"0": {"a": "x", "b": 1}}
+    assert arguments("{'c': 1}", ["call-syntax"], tools=tools) == {"0": {"c": 1}}
+    assert arguments("**{}, **{}") == {}
+
+
+def test_a_value_without_its_colon_is_not_complete():
+    for inside in ("a={'it's', 'b'}", "a={'b': 1, 'c'}", "**{'a': 1, 'b'}"):
+        parser = hs.Parser("lfm2")
+        ends = [e for e in parser.feed_text(f"{START}[f({inside})]{END}") if isinstance(e, hs.ToolCallEnd)]
+        assert [end.complete for end in ends] == [False]
 
 
 def test_what_is_not_read_is_not_complete():

@@ -254,11 +254,12 @@ cdef struct PythonCall:                          # PYTHON: literals after keys
     uint64_t brackets                            # those that are open, the innermost last: a PythonBracket each, 2 bits
     int64_t depth                                # brackets that are open inside an expression
     uint16_t arguments                           # how many so far, at most 65,535
+    uint32_t sets                                # a bit for each of them, the innermost lowest: it is a set's
     uint8_t expect                               # PythonExpect
+    uint8_t spread                               # the outermost one is an object whose members are arguments
     uint8_t named_only                           # after the open argument, only arguments with keys may come
     uint8_t in_key                               # the string is an object's key
-    uint8_t in_string                            # a string is open:
-    uint8_t quote, n_quotes                      #     its quote, 0: the row's own; how many of them close it
+    uint8_t n_quotes, quote                      # 0: no string is open; how many quotes close it, and which, 0: the row's
     uint8_t raw                                  #     its backslashes are text
     uint8_t quote_in_text                        #     it has a quote of its own as text
 

@@ -38,13 +38,19 @@ cdef void put_string_text(Stream* s, const Context* c, View* v, Py_ssize_t to) n
 
 
 cdef void begin_item(Stream* s, const Context* c) noexcept nogil:
-    """The comma before an item of an array or a key of an object, unless it is the first."""
-    if s.tags.call.python.expect != P_VALUE and s.tags.begun:
+    """The comma before an item of an array or a key of an object, unless it is the first. A key of the object whose
+    members are arguments begins an argument."""
+    cdef PythonCall* call = &s.tags.call.python
+    if call.spread and call.expect == P_KEY and call.brackets >> 2 == 0:
+        write_at(s, c, b", " if s.tags.pairs else b"{", s.position)
+        s.tags.pairs = 1
+        call.arguments += call.arguments < 0xFFFF
+    elif call.expect != P_VALUE and s.tags.begun:
         write_at(s, c, b", ", s.position)
 
 
 cdef void item_over(PythonCall* call) noexcept nogil:
-    call.in_string = call.raw = 0
+    call.n_quotes = call.raw = 0
     call.expect = P_COLON if call.in_key else P_AFTER
     call.in_key = 0
 
@@ -62,7 +68,6 @@ cdef void open_string(Stream* s, const Context* c, uint8_t expect) noexcept nogi
     begin_item(s, c)
     write_at(s, c, b'"', s.position)
     call.in_key = call.expect == P_KEY
-    call.in_string = expect == P_STRING
     call.expect = expect
     call.depth = call.quote_in_text = 0
 
@@ -73,11 +78,27 @@ cdef void close_string(Stream* s, const Context* c) noexcept nogil:
     item_over(&s.tags.call.python)
 
 
+cdef inline bint is_in_object(const PythonCall* call) noexcept nogil:
+    """Is an object the innermost thing that is open? The braces of a set are an array's."""
+    return call.brackets & 3 == P_OBJECT and not call.sets & 1
+
+
+cdef inline void push(PythonCall* call, int bracket, bint is_set) noexcept nogil:
+    """A bracket opens."""
+    call.brackets = call.brackets << 2 | bracket
+    call.sets = call.sets << 1 | is_set
+    call.expect = P_KEY if is_in_object(call) else P_ITEM
+
+
 cdef void pop(Stream* s, const Context* c) noexcept nogil:
     """The innermost bracket closes."""
     cdef PythonCall* call = &s.tags.call.python
-    write_at(s, c, b"}" if call.brackets & 3 == P_OBJECT else b"]", s.position)
+    if call.spread and call.brackets >> 2 == 0:
+        call.spread = 0
+    else:
+        write_at(s, c, b"}" if is_in_object(call) else b"]", s.position)
     call.brackets >>= 2
+    call.sets >>= 1
     call.expect = P_AFTER
 
 
@@ -188,6 +209,19 @@ cdef void open_positional(Stream* s, const Context* c, uint8_t first) noexcept n
     open_argument(s, c, <const uint8_t*>number, n, False, s.position)
 
 
+cdef void open_spread(Stream* s, const Context* c, View* v, Py_ssize_t stop) noexcept nogil:
+    """An object, whose brace is before `stop`: its members are arguments."""
+    cdef PythonCall* call = &s.tags.call.python
+    if v.p[v.i] == c'{':
+        note(s, D_WRAPPED_ARGUMENTS, s.position)
+        if s.error:
+            return
+    push(call, P_OBJECT, False)
+    call.spread = call.named_only = 1
+    s.tags.begun = 0
+    consume(s, c, v, stop, IN_ARGUMENTS)
+
+
 cdef bint step_argument(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef uint8_t ch = v.p[v.i]
     cdef Py_ssize_t at = 0, size = 0, stop = 0
@@ -198,7 +232,12 @@ cdef bint step_argument(Stream* s, const Context* c, View* v) noexcept nogil:
     if ch == c',':
         drop_byte(s, c, v, D_IGNORED_TEXT)
         return True
-    verdict = look_key_end(v, c.row, v.i, v.i, &at, &size, &stop)
+    verdict = look_spread(v, s, c, v.i, &stop)
+    if verdict == YES:
+        open_spread(s, c, v, stop)
+        return True
+    if verdict == NO:
+        verdict = look_key_end(v, c.row, v.i, v.i, &at, &size, &stop)
     if verdict == MORE:
         if v.end:
             s.tags.unread = 1
@@ -216,6 +255,7 @@ cdef bint step_item(Stream* s, const Context* c, View* v) noexcept nogil:
     """A value, or an object's key, or the end of what has them."""
     cdef PythonCall* call = &s.tags.call.python
     cdef uint8_t ch = v.p[v.i]
+    cdef int is_set
     if ch == c',' or is_closer(c.row, ch):
         if call.expect == P_VALUE:
             note(s, D_MISSING_VALUE, s.position)
@@ -227,10 +267,12 @@ cdef bint step_item(Stream* s, const Context* c, View* v) noexcept nogil:
             step_closer(s, c, v)
         return True
     if call.expect != P_KEY and is_opener(c.row, ch) and call.brackets >> (2 * MOST_BRACKETS - 2) == 0:
+        is_set = look_set(v, c.row, v.i)
+        if is_set == MORE:
+            return False
         begin_item(s, c)
-        write_at(s, c, b"{" if ch == c'{' else b"[", s.position)
-        call.brackets = call.brackets << 2 | (P_OBJECT if ch == c'{' else P_ARRAY if ch == c'[' else P_TUPLE)
-        call.expect = P_KEY if ch == c'{' else P_ITEM
+        push(call, P_OBJECT if ch == c'{' else P_ARRAY if ch == c'[' else P_TUPLE, is_set == YES)
+        write_at(s, c, b"{" if is_in_object(call) else b"[", s.position)
         s.tags.begun = 0
         consume(s, c, v, v.i + 1, IN_ARGUMENTS)
         return True
@@ -306,11 +348,10 @@ cdef bint step_own_quote(Stream* s, const Context* c, View* v, Py_ssize_t n) noe
 cdef bint step_after_value(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef PythonCall* call = &s.tags.call.python
     cdef uint8_t ch = v.p[v.i]
-    cdef int bracket = call.brackets & 3
     if is_closer(c.row, ch):
         step_closer(s, c, v)
     elif ch == c',':
-        call.expect = P_ARGUMENT if bracket == 0 else P_KEY if bracket == P_OBJECT else P_ITEM
+        call.expect = P_ARGUMENT if call.brackets == 0 else P_KEY if is_in_object(call) else P_ITEM
         s.tags.begun = 1
         consume(s, c, v, v.i + 1, IN_ARGUMENTS)
     else:
@@ -322,13 +363,14 @@ cdef bint step_after_value(Stream* s, const Context* c, View* v) noexcept nogil:
 
 
 cdef bint step_colon(Stream* s, const Context* c, View* v) noexcept nogil:
-    """After an object's key. A set has keys alone."""
+    """After an object's key. Without a colon nobody knows what belongs to what."""
     if v.p[v.i] == c':':
         write_at(s, c, b": ", s.position)
         s.tags.call.python.expect = P_VALUE
         consume(s, c, v, v.i + 1, IN_ARGUMENTS)
         return True
     note(s, D_CALL_SYNTAX, s.position)
+    s.tags.unread = 1
     if not s.error:
         write_null(s, c)
     return True
@@ -466,7 +508,7 @@ cdef bint step_python(Stream* s, const Context* c, View* v) noexcept nogil:
     """One part of the arguments; or nothing, if more input is needed."""
     cdef const PythonCall* call = &s.tags.call.python
     cdef uint8_t expect = call.expect
-    cdef int k = -1, verdict = look_python_end(v, c.row, v.i, call.in_string, &k)
+    cdef int k = -1, verdict = look_python_end(v, c.row, v.i, expect == P_STRING, &k)
     if verdict == NO and expect == P_STRING and c.row.first[v.p[v.i]] & c.row.calls:
         verdict = look_lost_string(v, s, c.row, &k)
     if verdict == YES:

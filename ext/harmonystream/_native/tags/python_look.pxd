@@ -6,7 +6,7 @@ from libc.string cimport memchr
 from harmonystream._native.core.chars cimport hex_digit, is_json_space
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.lookahead cimport look_follow, look_stop
-from harmonystream._native.core.tools cimport tool_index
+from harmonystream._native.core.tools cimport has_parameters, is_parameter, tool_index
 from harmonystream._native.tags.python_number cimport SCALAR_CAP
 from harmonystream._native.tags.names cimport is_word_byte, look_key_end, look_written, skip_call_word
 from harmonystream._native.tags.view cimport *
@@ -236,7 +236,7 @@ cdef inline int look_after_string(const View* v, const Stream* s, const Context*
         if v.p[x] == c'*' or not (is_word_byte(v.p[x]) or row.bare_keys) or v.p[x] == c'-':
             return YES if v.p[x] == c'*' else NO
         return or_end(v, look_key_end(v, row, x, origin, &at, &size, &stop))
-    if call.brackets & 3 == P_OBJECT and not row.bare_keys and v.p[x] != c'}':
+    if call.brackets & 3 == P_OBJECT and not call.sets & 1 and not row.bare_keys and v.p[x] != c'}':
         return look_next_key(v, row, x, origin) if v.p[x] == c'"' or v.p[x] == c"'" else NO
     return YES
 
@@ -277,6 +277,62 @@ cdef inline int look_string_close(const View* v, const Stream* s, const Context*
             stop[0] = x + size[0]
             return ADJACENT if verdict == YES else verdict
     return or_end(v, look_python_end(v, row, x, False, &k))
+
+
+cdef inline int look_first_item(const View* v, Py_ssize_t i, Py_ssize_t* at, Py_ssize_t* size,
+                                Py_ssize_t* after) noexcept nogil:
+    """After the brace at i: a string in single quotes of some kind, a number or a word, and at *after what follows it?
+    A string is at *at, without its quotes; a backslash and what follows it are not looked at."""
+    cdef Py_ssize_t n = limit(v, i), x = skip_ws(v, i + 1, n)
+    cdef uint8_t quote = v.p[x] if x < n else 0
+    cdef bint quoted = quote == c'"' or quote == c"'"
+    at[0] = x + quoted
+    if x < n and quoted and not is_special(v, x):
+        x += 1
+        while x < n and v.p[x] != quote and not is_special(v, x):
+            x += 1 + (v.p[x] == c'\\')
+    else:
+        while x < n and (is_word_byte(v.p[x]) or v.p[x] == c'+') and not is_special(v, x):
+            x += 1
+    size[0] = x - at[0]
+    if x < n and (is_special(v, x) or (not quoted and size[0] == 0)):
+        return NO
+    after[0] = skip_ws(v, x + quoted, n) if x < n else n
+    return YES if after[0] < n else NO if v.end or capped(v, i) else MORE
+
+
+cdef inline int look_set(const View* v, const TagTable* row, Py_ssize_t i) noexcept nogil:
+    """Is the brace at i that of a set? After its first item comes no colon, but a comma or the brace's end."""
+    cdef Py_ssize_t at = 0, size = 0, after = 0
+    cdef int verdict = NO if row.bare_keys or v.p[i] != c'{' else look_first_item(v, i, &at, &size, &after)
+    if verdict != YES:
+        return verdict
+    return YES if (v.p[after] == c',' or v.p[after] == c'}') and not is_special(v, after) else NO
+
+
+cdef inline int look_spread(const View* v, const Stream* s, const Context* c, Py_ssize_t i,
+                            Py_ssize_t* stop) noexcept nogil:
+    """In place of an argument, at i: an object whose members are arguments? After `**`; or the first argument, without
+    a key, if its first key is a parameter of the tool. *stop is after its brace."""
+    cdef Py_ssize_t n = limit(v, i), x = i, at = 0, size = 0, after = 0
+    cdef int verdict
+    if c.row.bare_keys or (v.p[i] != c'*' and v.p[i] != c'{'):
+        return NO
+    if v.p[i] == c'*':
+        if i + 1 < n and (v.p[i + 1] != c'*' or is_special(v, i + 1)):
+            return NO
+        x = skip_ws(v, i + 2, n) if i + 2 < n else n
+        if x == n:
+            return NO if v.end or capped(v, i) else MORE
+        stop[0] = x + 1
+        return YES if v.p[x] == c'{' and not is_special(v, x) else NO
+    if s.tags.call.python.arguments or not has_parameters(c.tools, s.tags.tool):
+        return NO
+    stop[0] = i + 1
+    verdict = look_first_item(v, i, &at, &size, &after)
+    if verdict != YES or v.p[after] != c':' or is_special(v, after):
+        return NO if verdict == YES else verdict
+    return YES if is_parameter(c.tools, s.tags.tool, v.p + at, size) else NO
 
 
 cdef inline int look_lost_string(const View* v, Stream* s, const TagTable* row, int* hit) noexcept nogil:
