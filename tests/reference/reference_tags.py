@@ -169,6 +169,9 @@ class Machine(Fences, Elements, Lists):
         return self.listed(header) if header.body == "python" else self.wrapped(i, header)
 
     def byte(self, i: int) -> int:
+        if i in self.text.named:
+            self.end_backquotes(self.spelling(i))
+            return self.drop_here(i, self.text.named[i])
         self.log.lands(i, i + 1, self.region)
         if self.trim and self.text.s[i] == "\n" and i == self.marked:
             self.move(i + 1)  # the whole run goes
@@ -284,7 +287,7 @@ class Machine(Fences, Elements, Lists):
         return True
 
     def think(self, mark: Marker) -> int:
-        if self.region == "content" and self.text.is_byte(mark.start):
+        if self.region == "content" and not self.text.is_id(mark):
             if mark.kind == "think_open" and not self.opens_thoughts(mark):
                 self.think_mentions = min(self.think_mentions + 1, 255)
                 return self.byte(mark.start)
@@ -338,7 +341,7 @@ class Machine(Fences, Elements, Lists):
     def closer(self, mark: Marker) -> int:
         if mark.kind == "call_close" and self.row.bare == "no" and self.row.section:
             return self.ignore(mark)
-        if self.mentions and not self.text.is_control(mark):
+        if self.mentions and not self.text.is_id(mark):
             self.mentions -= 1
             return self.byte(mark.start)
         self.log.note("stray-closer", mark.start)
@@ -346,7 +349,7 @@ class Machine(Fences, Elements, Lists):
 
     def opener(self, mark: Marker) -> int:
         header = self.header(mark.start, in_section=False)
-        is_apart = self.text.is_control(mark) or (
+        is_apart = self.text.is_id(mark) or (
             self.code not in ("code", "example") and (self.begins_line(mark.start) or self.text.is_rare(mark))
         )
         if header.hollow and not is_apart:
@@ -355,7 +358,7 @@ class Machine(Fences, Elements, Lists):
             self.row.fenced == "text"
             and header.verdict in ("stands", "void")
             and self.code in ("info", "blank")
-            and self.text.is_byte(mark.start)
+            and not self.text.is_id(mark)
         ):
             self.code = "example"
             self.log.note("fenced-call", mark.start)
@@ -368,7 +371,7 @@ class Machine(Fences, Elements, Lists):
             header.stop = self.size if self.text.ends[-1] - self.text.ends[mark.start] > NEAR else mark.start
         if header.verdict in ("fails", "open"):
             is_alone = self.lacks and not self.code and self.begins_line(mark.start)
-            if self.text.is_control(mark) or is_alone or self.far_call(mark):
+            if self.text.is_id(mark) or is_alone or self.far_call(mark):
                 self.log.note("stray-control", mark.start)
                 return self.act(mark.start, mark.stop)
             is_bare = mark.kind == "call_open" and self.row.bare == "no" and self.row.section

@@ -159,9 +159,12 @@ class Text:
         self.starts: list[int] = []
         self.stops: list[int] = []
         self.unknown: list[int] = []
+        self.named: dict[int, int] = {}  # control ids that count as text: where each begins -> after it
         self.gone: dict[int, int] = {}  # what was dropped like an inert id: after it -> where it begins
         symbols: list[str] = []
         for item in items:
+            if item.kind == "named":
+                self.named[len(symbols)] = len(symbols) + len(item.data)
             for symbol in self.symbols(item):
                 symbols.append(symbol)
                 self.starts.append(item.start)
@@ -260,6 +263,10 @@ class Text:
 
     def is_control(self, marker: Marker) -> bool:
         return not self.is_byte(marker.start)
+
+    def is_id(self, marker: Marker) -> bool:
+        """Does it come as a control id, also as one that counts as text?"""
+        return self.is_control(marker) or marker.start in self.named
 
     def is_rare(self, marker: Marker) -> bool:
         """Has it a bar? Nobody mentions it by chance."""

@@ -187,6 +187,8 @@ def items_of_ids(ids: Sequence[int], row: Format, vocab: hs.Vocab) -> tuple[list
             data = name.encode()
             if name in controls:
                 kind = "control"
+            elif name in spelled:
+                kind = "named"
             elif name in row.keep or any(name in one for one in spelled):
                 kind = "text"
         elif has_bytes(vocab, tid):

@@ -20,8 +20,8 @@ cdef enum:                                       # Marker
     M_INERT, M_START, M_CHANNEL, M_CONSTRAIN, M_MESSAGE, M_END, M_CALL, M_RETURN, M_ENDOFTEXT
     N_MARKERS
 
-# One byte per vocabulary id. A control id is CONTROL | its marker (tag formats: 1, and the marker is looked up), and
-# has no other flag.
+# One byte per vocabulary id. A control id is CONTROL | its marker, and has no other flag. Tag formats: 1, and the marker is
+# looked up; or NAMED_CLASS, and its name counts as text.
 cdef enum Class:
     MARKS = 1          # tag formats: holds a byte that begins a marker
     EDGE = 2           # begins or ends with a newline
@@ -32,6 +32,9 @@ cdef enum Class:
     QUIET = 32         # holds nothing that a JSON scanner must look at inside a string
     PLAIN = 64         # not empty, and valid UTF-8 on its own
     CONTROL = 128
+
+cdef enum:
+    NAMED_CLASS = 2
 
 cdef enum Channel:
     NO_CHANNEL, ANALYSIS, COMMENTARY, FINAL, OTHER_CHANNEL
@@ -131,6 +134,7 @@ cdef enum Mark:                                  # of a held byte, in id mode
     BEGINS_CONTROL = 2                           # the spelling of a control marker, which its bytes stand for
     INSIDE_CONTROL = 4
     INERT_ID = 8
+    NAMED_ID = 16                                # a control id whose name is a marker in the text
 
 cdef struct Literal:
     const uint8_t* text

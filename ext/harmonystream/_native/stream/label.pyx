@@ -300,7 +300,8 @@ cdef Py_ssize_t word_end(const Context* c, const uint32_t* ids, Py_ssize_t i, Py
         tid = read_once(ids + i)
         i += 1
         if tid >= t.n or t.classes[tid] & (CONTROL | MISSING):
-            by_control[0] = tid < t.n and t.classes[tid] & CONTROL and marker_of(c, tid) < 0
+            by_control[0] = tid < t.n and t.classes[tid] & CONTROL and t.classes[tid] & NAMED_CLASS == 0 and (
+                marker_of(c, tid) < 0)
             if not by_control[0]:
                 size[0] = 0
             return i

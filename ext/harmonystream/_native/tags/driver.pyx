@@ -119,7 +119,7 @@ cdef void take_token(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t n
 
 
 cdef void take_control(Stream* s, const Context* c, uint32_t tid) noexcept nogil:
-    """A control id: the marker that it is, or an inert one."""
+    """A control id: the marker that it is, its name as text, or an inert one."""
     cdef const TagTable* row = c.row
     cdef uint8_t[MAX_SPELLING] marks
     cdef const uint8_t* spelling = b"\xff"
@@ -133,6 +133,11 @@ cdef void take_control(Stream* s, const Context* c, uint32_t tid) noexcept nogil
                 memset(marks, INSIDE_CONTROL, n)
                 marks[0] = BEGINS_TOKEN | BEGINS_CONTROL
                 break
+    elif c.tables.classes[tid] & NAMED_CLASS:
+        spelling = c.tables.text + c.tables.offset[tid]
+        n = c.tables.offset[tid + 1] - c.tables.offset[tid]
+        memset(marks, 0, n)
+        marks[0] = BEGINS_TOKEN | NAMED_ID
     s.tags.special = 1
     hold(s, c, spelling, marks, n)
     drain_held(s, c, False, False)

@@ -104,10 +104,10 @@ cdef bint tags_pack(Stream* s, const Held* held, Buffer* to) noexcept:
 
 
 cdef bint has_special(const Buffer* marks) noexcept:
-    """Is there a control or inert id in what is held? The flag `special` is cleared later than the bytes are."""
+    """Is there a control id in what is held? The flag `special` is cleared later than the bytes are."""
     cdef Py_ssize_t i
     for i in range(marks.n):
-        if marks.p[i] & (BEGINS_CONTROL | INERT_ID):
+        if marks.p[i] & (BEGINS_CONTROL | INERT_ID | NAMED_ID):
             return True
     return False
 
@@ -250,7 +250,8 @@ cdef int check_held(Stream* s, const Held* held) except -1:
     if held.marks.n != (held.input.n if s.input_mode == ID_MODE else 0) or (held.input.n and not s.input_mode):
         refuse("its held input is in no possible state")
     for i in range(held.marks.n):
-        if held.marks.p[i] > 15 or (held.marks.p[i] & BEGINS_CONTROL and held.marks.p[i] & (INSIDE_CONTROL | INERT_ID)):
+        if held.marks.p[i] > 31 or (held.marks.p[i] & (BEGINS_CONTROL | NAMED_ID)
+                                    and held.marks.p[i] & ~BEGINS_TOKEN not in (BEGINS_CONTROL, NAMED_ID)):
             refuse("its held input is in no possible state")
     if s.tags.special != has_special(&held.marks):
         refuse("its held input is in no possible state")

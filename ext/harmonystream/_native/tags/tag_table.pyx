@@ -438,6 +438,7 @@ cdef class Row:
                 n_eligible += 1
         text = [data.decode() for data in self.spellings] + list(format.keep)
         spelled = {vocab.by_name[name] for name in vocab.by_name if name and any(name in literal for literal in text)}
+        markers = {vocab.by_name[name] for name in text[:t.n] if name in vocab.by_name}
         for k in range(n_eligible):
             name = self.spellings[eligible[k]].decode()
             if name in vocab.by_name:
@@ -461,6 +462,8 @@ cdef class Row:
                 classes[tid] = MISSING
             elif n == 0 or (vocab.flags[tid] & V_CONTROL and tid not in spelled):
                 classes[tid] = CONTROL
+            elif vocab.flags[tid] & V_CONTROL and tid in markers:
+                classes[tid] = CONTROL | NAMED_CLASS
             else:
                 classes[tid] = class_of_text(p, n, vocab.flags[tid] & V_VALID, begins)
         for i in range(t.n_control):

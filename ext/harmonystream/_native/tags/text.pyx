@@ -109,7 +109,7 @@ cdef void part_text(Stream* s, const Context* c, View* v) noexcept nogil:
         put_text(s, c.out, b"\n", 1, at, at)
 
 
-cdef void put_plain(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcept nogil:
+cdef void put_text_to(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcept nogil:
     """Text up to `to`, of which a newline run at the end waits."""
     cdef Py_ssize_t e = to
     if s.tags.seam:
@@ -134,6 +134,35 @@ cdef void put_plain(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcep
     if to > e:
         flush_pending(s, c.out)
         take_newlines(s, c, v, to)
+
+
+cdef void drop_named(Stream* s, const Context* c, View* v) noexcept nogil:
+    """A control id that would be text: it is never shown."""
+    cdef Py_ssize_t to = v.i + 1
+    while to < v.n and v.marks[to] & BEGINS_TOKEN == 0:
+        to += 1
+    if s.tags.ticks:
+        end_backquotes(&s.tags, v.p[v.i])
+    flush_pending(s, c.out)
+    note(s, D_STRAY_CONTROL, s.position)
+    if not s.error:
+        consume(s, c, v, to, IN_HEADER)
+
+
+cdef void put_plain(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcept nogil:
+    """Text up to `to`, without the control ids in it."""
+    cdef Py_ssize_t q
+    if not v.special:
+        put_text_to(s, c, v, to)
+        return
+    while v.i < to and not s.error:
+        q = v.i
+        while q < to and v.marks[q] & NAMED_ID == 0:
+            q += 1
+        if q > v.i:
+            put_text_to(s, c, v, q)
+        else:
+            drop_named(s, c, v)
 
 
 cdef void after_marker(Stream* s) noexcept nogil:
@@ -333,7 +362,7 @@ cdef void step_text_special(Stream* s, const Context* c, View* v) noexcept nogil
 cdef int look_opener_of_thoughts(const Stream* s, const View* v, const TagTable* row, int k) noexcept nogil:
     """Does the think opener k open reasoning here? NO: the text only mentions it."""
     cdef const Tags* g = &s.tags
-    if g.reasoning or not row.mentions or is_special(v, v.i) or is_rare(row.literals[k].text, row.literals[k].n):
+    if g.reasoning or not row.mentions or is_special(v, v.i) or is_named(v, v.i) or is_rare(row.literals[k].text, row.literals[k].n):
         return YES
     if g.fence:
         return NO
@@ -344,7 +373,7 @@ cdef bint is_mention(Stream* s, const View* v, const TagTable* row, int k) noexc
     """Does the text only mention the closer?"""
     cdef Tags* g = &s.tags
     cdef int role = row.literals[k].role
-    if is_special(v, v.i):
+    if is_special(v, v.i) or is_named(v, v.i):
         return False
     if role == THINK_CLOSE and not g.reasoning and g.think_mentions:
         g.think_mentions -= 1
@@ -443,6 +472,7 @@ cdef bint step_text_marker(Stream* s, const Context* c, View* v, int k) noexcept
 cdef inline bint is_example(const Stream* s, const Context* c, const View* v, int verdict) noexcept nogil:
     """Is the call here the first thing in a fence? Then the model shows it."""
     return (c.row.examples and (verdict == YES or verdict == VOID) and not is_special(v, v.i)
+            and not is_named(v, v.i)
             and (s.tags.code == FENCE_INFO or s.tags.code == FENCE_BLANK))
 
 
@@ -485,7 +515,8 @@ cdef bint step_opener(Stream* s, const Context* c, View* v, Py_ssize_t n, Py_ssi
     cdef bint at_line_start = g.line_start or g.newlines > 0
     cdef uint8_t ended = 0                                 # the sink whose line is over already, as a bit
     # is the opener in no sentence about tags, and in no program?
-    cdef bint is_apart = s.state == SECTION or is_special(v, at) or (
+    cdef bint by_id = is_special(v, at) or is_named(v, at)
+    cdef bint is_apart = s.state == SECTION or by_id or (
         g.code < CODE and (at_line_start or is_rare(v.p + at, n)))
     cdef int verdict = look_header(v, c, s, at, at_line_start, &h)
     if verdict == MORE:
@@ -508,12 +539,12 @@ cdef bint step_opener(Stream* s, const Context* c, View* v, Py_ssize_t n, Py_ssi
         put_plain(s, c, v, v.i + 1)
     elif (verdict == NO or verdict == ALL_TEXT) and s.state == SECTION:
         enter_text(s)
-    elif verdict == ALL_TEXT and not is_special(v, at):
+    elif verdict == ALL_TEXT and not by_id:
         if g.mentions < 255:
             g.mentions += 1
         put_plain(s, c, v, h.stop)
     elif verdict == NO or verdict == ALL_TEXT:
-        if is_special(v, at) or (c.row.unmarked and at_line_start and g.code == NO_CODE):
+        if by_id or (c.row.unmarked and at_line_start and g.code == NO_CODE):
             note(s, D_STRAY_CONTROL, s.position)
             if not s.error:
                 drop_marker(s, c, v, n)

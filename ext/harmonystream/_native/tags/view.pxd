@@ -21,11 +21,16 @@ cdef struct View:                                # the input that is not yet con
     Py_ssize_t i, n
     bint end                                     # nothing will follow
     bint cut                                     # and the engine says that something would have
-    bint special                                 # some marks are of control or inert ids
+    bint special                                 # some marks are of control ids
 
 
 cdef inline bint is_special(const View* v, Py_ssize_t i) noexcept nogil:
     return v.special and v.marks[i] & (BEGINS_CONTROL | INERT_ID) != 0
+
+
+cdef inline bint is_named(const View* v, Py_ssize_t i) noexcept nogil:
+    """Does a control id begin here that counts as the text of its name?"""
+    return v.special and v.marks[i] & NAMED_ID != 0
 
 
 cdef inline Py_ssize_t skip_ws(const View* v, Py_ssize_t i, Py_ssize_t n) noexcept nogil:
