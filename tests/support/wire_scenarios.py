@@ -193,7 +193,7 @@ SPELLINGS = {
     "think": Spelling(think, lambda *_: "", ("", ""), "", ("", "", "")),
 }
 CUTS = ("header", "name", "arguments")
-OPENERS = (DEEP[0], "<｜tool▁call▁begin｜>", KIMI[0], "<|tool_call_begin|>", "<tool_call>")
+OPENERS = (DEEP[0], "<｜tool▁call▁begin｜>", KIMI[0], "<|tool_call_begin|>", "<tool_call>", "<seed:tool_call>")
 HARMONY_CUTS = (
     "<|start|>assistant<|channel|>comm",
     "<|start|>assistant<|channel|>commentary to=functions.get_we",
@@ -339,14 +339,15 @@ def write_harmony(scenario: Scenario) -> str:
 
 
 def half_header(format: str, form: str, cut: str) -> str:
-    """What is shown of a header that is cut: its text, but never a control token, nor openers alone."""
+    """What is shown of a header that is cut: its text, but never a control token with the newlines around it, nor
+    openers alone."""
     tail = SPELLINGS[format].cuts[CUTS.index(cut)]
     rest = tail
     for opener in OPENERS:
         rest = rest.replace(opener, "")
     if not rest:
         return ""
-    return rest if form == "ids" and format in ("deepseek", "deepseek_search", "kimi_k2") else tail
+    return rest.lstrip("\n") if form == "ids" and rest != tail else tail
 
 
 def told(format: str, scenario: Scenario, form: str = "ids") -> list[Item]:

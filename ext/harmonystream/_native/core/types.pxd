@@ -20,8 +20,8 @@ cdef enum:                                       # Marker
     M_INERT, M_START, M_CHANNEL, M_CONSTRAIN, M_MESSAGE, M_END, M_CALL, M_RETURN, M_ENDOFTEXT
     N_MARKERS
 
-# One byte per vocabulary id. A control id is CONTROL | its marker, and has no other flag. Tag formats: 1, and the marker is
-# looked up; or NAMED_CLASS, and its name counts as text.
+# One byte per vocabulary id. A control id is CONTROL | its marker, and has no other flag. Tag formats: 1, and the
+# marker is looked up; or NAMED_CLASS, and its name counts as text.
 cdef enum Class:
     MARKS = 1          # tag formats: holds a byte that begins a marker
     EDGE = 2           # begins or ends with a newline

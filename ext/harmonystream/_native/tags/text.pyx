@@ -362,7 +362,8 @@ cdef void step_text_special(Stream* s, const Context* c, View* v) noexcept nogil
 cdef int look_opener_of_thoughts(const Stream* s, const View* v, const TagTable* row, int k) noexcept nogil:
     """Does the think opener k open reasoning here? NO: the text only mentions it."""
     cdef const Tags* g = &s.tags
-    if g.reasoning or not row.mentions or is_special(v, v.i) or is_named(v, v.i) or is_rare(row.literals[k].text, row.literals[k].n):
+    if g.reasoning or not row.mentions or is_special(v, v.i) or is_named(v, v.i) or is_rare(row.literals[k].text,
+                                                                                            row.literals[k].n):
         return YES
     if g.fence:
         return NO
