@@ -6,10 +6,14 @@ Two things are dropped with a note, by rule: noise after a raw body, and a close
 
 from __future__ import annotations
 
+import json
+import random
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
+from broken_calls import OPTIONS, parts_of
+from fuzz import targets
 from random_tags import first
 from reference_tags_text import holds_objects, may_lack, spellings_of
 from tag_streams import TAG_FORMATS
@@ -159,3 +163,88 @@ def test_a_complete_call_has_all_of_its_body(name):
                 assert WORD in said or dropped, (text, done)
                 if kind not in ("pairs", "elements"):  # there the word is what a string between tags has
                     assert not [one for one in own if one not in foreign and one in "".join(complete)], (text, done)
+
+
+PAIRED = [name for name in TAG_FORMATS if row_of(name).pair]
+BETWEEN = ("note", "\nnote\n", "note.\n\n", ', "c": 1', "<note>", "</note>", "`x` and 'y'", "{}", "0")
+
+
+def pairs_of(row: Format, values: tuple[str, ...]) -> tuple[str, list[str], str]:
+    """A call with a value for each of a, b, and what is around its pairs."""
+    assert row.pair
+    _, before, _, after = next(body for body in bodies(row) if body.kind == "pairs")
+    key, end, value, close = map(first, row.pair)
+    return before, [f"{key}{name}{end}{value}{said}{close}" for name, said in zip("ab", values)], after
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_text_after_a_value_is_no_part_of_it(name):
+    """Neither is the next key, nor its value: what is dropped has its deviation, and the call is not complete."""
+    before, (one, two), after = pairs_of(row_of(name), ("one", "two"))
+    for tools in (None, [TOOL]):
+        for noise in BETWEEN:
+            for text in (
+                f"{one}{noise}{two}",
+                f"{one}\n{noise}{two}",
+                f"{one}{two}{noise}",
+                f"{one}{noise}{two}{noise}",
+            ):
+                for stop in ("stop", "length", None):
+                    done = hs.parse(before + text + after, name, tools=tools, finish_reason=stop)
+                    (call,) = done.tool_calls
+                    said = json.loads(call.arguments)
+                    assert (said["a"], list(said), call.complete) == ("one", ["a", "b"], False), (text, done)
+                    assert said["b"] == "two", (text, done)
+                    assert {code for code, _ in done.deviations} <= {"ignored-text", "value-type"}, (text, done)
+                    assert done.content + done.reasoning == ""
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_a_value_may_quote_the_closer_of_values(name):
+    """Its own closer shows it: none of what it quotes ends it."""
+    row = row_of(name)
+    assert row.pair and row.call
+    close, closer = first(row.pair[3]), first(row.call[2])
+    for quoted in (f"see {close} here", f"{close} x {close} y", f"a {close} b {closer} c"):
+        before, pieces, after = pairs_of(row, (quoted, "two"))
+        (call,) = hs.parse(before + "".join(pieces) + after, name).tool_calls
+        assert (json.loads(call.arguments), call.complete) == ({"a": quoted, "b": "two"}, True)
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_a_closer_that_comes_twice_is_no_part_of_the_value(name):
+    row = row_of(name)
+    assert row.pair
+    close = first(row.pair[3])
+    assert close.endswith(">")
+    before, (one, two), after = pairs_of(row, ("one", "two"))
+    for more in (close, f"{close[:-1]} x>", f"{close[:-1]}1>", f"{close}\n{close[:-1]}1>", f"{close[:-1]}1>{close}"):
+        for text in (f"{one}{more}{two}", f"{one}{two}{more}", f"{one}\n{more}\n{two}{more}"):
+            done = hs.parse(before + text + after, name)
+            assert [(json.loads(call.arguments), call.complete) for call in done.tool_calls] == [
+                ({"a": "one", "b": "two"}, True)
+            ], (text, done)
+            assert {code for code, _ in done.deviations} <= {"stray-closer", "misspelt-closer"} != set()
+
+
+def test_text_between_values_is_read_as_specified():
+    """By the reference interpreter: markers of pairs, closers with something in them, and text, in any order."""
+    dice = random.Random(11)
+    for _ in range(400):
+        name = dice.choice(PAIRED)
+        row = row_of(name)
+        before, pieces, after = pairs_of(row, ("one", "two"))
+        markers = [one for kind in MARKUP[2:] for one in spellings_of(row).get(kind, ())]
+        made = []
+        for piece in pieces * dice.randrange(1, 3):
+            noise = [dice.choice((*BETWEEN, "\n", " ", "x" * dice.choice((900, 1010, 1100)))) for _ in range(2)]
+            broken = [dice.choice(markers)[: dice.choice((-1, None))] for _ in range(2)]
+            made += [piece, *dice.sample([*noise, *broken, "x>", "1>"], dice.randrange(4))]
+        text = before + "".join(made) + dice.choice((after, after, "", *row.stops[:1])) + dice.choice(("", "Bye"))
+        case = {
+            "row": name,
+            "how": dice.choice(("text", "control", "plain", "split")),
+            "stream": parts_of(name, text),
+        }
+        case |= {"tools": dice.choice(("unknown", "one", "typed")), "reason": dice.choice((None, "stop", "length"))}
+        targets.check("tagpage", case | OPTIONS)

@@ -7,11 +7,20 @@ from __future__ import annotations
 
 import json
 import random
-import re
 
 import pytest
-from broken_calls import before_closers, calls_of, changed, lacks_a_closer, row_of, slips, written_calls
-from fuzz import rows, targets
+from broken_calls import (
+    OPTIONS,
+    before_closers,
+    calls_of,
+    changed,
+    lacks_a_closer,
+    parts_of,
+    row_of,
+    slips,
+    written_calls,
+)
+from fuzz import targets
 from tag_streams import TAG_FORMATS, tokens
 
 import harmonystream as hs
@@ -110,7 +119,6 @@ def test_a_misspelt_closer_loses_nothing(name):
 
 AFTER = (ANSWER, "It's 'x', (so \"y\").", 'the `a` = {"b": [1]}\n\nok', "a) b] c} 'd')", "```\nx\n```", "")
 INSIDE = ("one", "one", "it's ", "a ) b", "x\ny", "y" * 1100, "} ")
-OPTIONS = {"start": "auto", "empty_args": "{}", "trim": "seams", "max_hold": 1 << 20}
 
 
 def test_broken_calls_are_read_as_specified():
@@ -122,15 +130,13 @@ def test_broken_calls_are_read_as_specified():
         texts = [changed(dice, call, dice.randrange(4)), changed(dice, call, dice.randrange(2))]
         text = "".join(one + dice.choice(("\n", "", " ")) + dice.choice(AFTER) for one in texts)
         text = text.replace("one", dice.choice(INSIDE)) + dice.choice(("", *row_of(name).stops[:1]))
-        case = {"row": name, "how": dice.choice(("text", "control", "plain", "split")), "stream": pieces(name, text)}
+        case = {
+            "row": name,
+            "how": dice.choice(("text", "control", "plain", "split")),
+            "stream": parts_of(name, text),
+        }
         case |= {"tools": dice.choice(("unknown", "one", "typed")), "reason": dice.choice((None, "stop", "length"))}
         targets.check("tagpage", case | OPTIONS)
-
-
-def pieces(name: str, text: str) -> list[bytes]:
-    """Its markers, and the bytes between them."""
-    markers = sorted(map(re.escape, rows.built_in(name).markers), key=len, reverse=True)
-    return re.findall(b"|".join([*markers, b"."]), text.encode(), re.DOTALL)
 
 
 def test_rows_without_calls():

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from streams import chunkings, run
-from tag_streams import tokens
+from tag_streams import Tokens, tokens
 
 import harmonystream as hs
 from harmonystream.deviations import CODES, EXPECTED
@@ -106,6 +106,9 @@ TAGGED = {
     ),
 }
 
+# What text alone can show: a control id is no example, and never shown.
+SPELLED = ("fenced-call", "unfinished-header")
+
 # What only ids can show: an id, or a piece of text that one id stands for.
 IDS: dict[str, tuple[str, Any, str]] = {
     "stray-control": ("deepseek", "<｜tool▁sep｜>", "Hi."),
@@ -124,20 +127,25 @@ def of_text(case: str) -> tuple[str, bytes, int]:
     return format, (before + rest).encode(), len(before.encode())
 
 
+def tokens_of(case: str) -> Tokens:
+    format = (TAGGED.get(case) or IDS[case])[0]
+    return tokens(format, "ordinary" if case in SPELLED else "added")
+
+
 def of_ids(case: str) -> tuple[str, list[int], int]:
     if case in IDS:
         format, one, _ = IDS[case]
-        t = tokens(format)
+        t = tokens_of(case)
         one = one if isinstance(one, int) else t.names[one] if isinstance(one, str) else t.table[one]
         return format, [*t.encode(b"Hi"), one, *t.encode(b".")], len(t.encode(b"Hi"))
     format, before, rest, _ = TAGGED[case]
-    encoded = tokens(format).encode(before.encode())
-    return format, encoded + tokens(format).encode(rest.encode()), len(encoded)
+    encoded = tokens_of(case).encode(before.encode())
+    return format, encoded + tokens_of(case).encode(rest.encode()), len(encoded)
 
 
 def parser_of(case: str, stream: bytes | list[int], **options: Any) -> hs.Parser:
     format = (TAGGED.get(case) or IDS[case])[0]
-    vocab = None if isinstance(stream, bytes) else tokens(format).vocab
+    vocab = None if isinstance(stream, bytes) else tokens_of(case).vocab
     tools = [] if case == "call-without-tools" else TOOLS
     return hs.Parser(format, vocab, check_stops=False, tools=tools, max_hold=HOLD, **options)
 

@@ -348,6 +348,8 @@ class Machine(Fences, Elements, Lists):
         return self.act(mark.start, mark.stop)
 
     def opener(self, mark: Marker) -> int:
+        if mark.start in self.text.named and mark.kind == "call_open" and self.row.bare == "no" and self.row.section:
+            return self.byte(mark.start)
         header = self.header(mark.start, in_section=False)
         is_apart = self.text.is_id(mark) or (
             self.code not in ("code", "example") and (self.begins_line(mark.start) or self.text.is_rare(mark))

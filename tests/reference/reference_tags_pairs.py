@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from reference_tags_attributes import tag_at, type_of_word
 from reference_tags_bodies import NORMAL_STOPS, OPENERS
@@ -21,10 +22,11 @@ class Pairs(Cdata):
     """Reads a body of pairs. Each reader returns where it stopped, and whether the call is over."""
 
     pairs_so_far = 0
+    paired = False  # a value was read
     names: Callable[[str], bool] = bool
 
     def pairs(self, i: int, header: Header) -> int:
-        self.pairs_so_far = 0
+        self.pairs_so_far, self.paired = 0, False
         over = False
         if header.key:
             i, over = self.value(header.value, header, header.key, "")
@@ -52,12 +54,16 @@ class Pairs(Cdata):
                 self.log.note("missing-closer", i)
             self.end_pairs(i)
             return mark.stop if mark.kind == "call_close" else i, True
-        if text.s[i] == "{" and not self.pairs_so_far:
+        if text.s[i] == "{" and not self.paired:
             self.log.note("other-body", i)
             return self.raw(i), True
         if not mark and not text.is_byte(i):
             self.drop_control(i)
             return i + 1, False
+        with suppress(More):
+            if not mark and (closer := text.closer_at(i, self.size)):
+                self.log.note("misspelt-closer", i)
+                return closer.stop, False
         stop = self.noise(i)
         if stop is None:
             self.log.note("missing-closer", i)
@@ -237,6 +243,7 @@ class Pairs(Cdata):
         if end or mark.kind != "value_close":
             self.log.note("missing-closer", j)
         first = indices[0] if indices else j
+        self.paired = True
         if wraps and how == "held" and self.unwrap(indices):
             return mark.stop if mark.kind == "value_close" else j, False
         how = self.how(types, untyped, indices) if wraps and how == "held" else how
@@ -303,7 +310,8 @@ class Pairs(Cdata):
             if text.is_control(mark):
                 return mark
             if not self.closes(mark, quotes or mark.misspelt):
-                return mark if not mark.misspelt and self.is_left(mark.stop, mark) else None
+                ends = not mark.misspelt and self.is_left(mark.stop, mark, None if quotes else header)
+                return mark if ends else None
             return None if quotes and not mark.misspelt and text.is_quoted(mark.stop) else mark
         mark = text.at(j, self.size, "call_close", "section_close", "stop")
         if mark and mark.kind == "stop":
@@ -335,14 +343,19 @@ class Pairs(Cdata):
         followers = ("key_open", "call_close", "section_close", *OPENERS, "stop", *["value_close"] * (not quotes))
         limit, stop, closed = self.text.limit(mark.start), mark.stop, 0
         try:
-            while stop <= limit and closed <= MOST and (after := self.text.follows(stop, limit, *followers)):
+            while stop <= limit and closed <= MOST:
+                after = self.text.follows(stop, limit, *followers)
+                if not after and not quotes:
+                    after = self.text.closer_at(self.text.skip(stop, limit), limit)
+                if not after:
+                    return False
                 if after.kind == "key_open" and is_stem(self.row, "key_open", self.text.s[after.start : after.stop]):
                     return tag_at(self.text, after, limit) is not None
                 if after.kind != "value_close":
                     return True
                 stop, closed = after.stop, closed + 1
         except More:
-            return limit == self.size
+            return self.text.sees_end(mark.start)
         return False
 
     def may_follow(self, header: Header, key: str) -> Callable[[str], bool]:
@@ -369,17 +382,21 @@ class Pairs(Cdata):
             return mark.stop
         return 0 if text.s[mark.start - 1 : mark.start] == "\n" else after.stop
 
-    def is_left(self, i: int, closer: Marker) -> bool:
-        """Is the call left after its closer that ends at `i`? None of its markers comes any more."""
+    def is_left(self, i: int, closer: Marker, header: Header | None = None) -> bool:
+        """Is the call left after its closer that ends at `i`? None of its markers comes any more. With a `header`,
+        noise may come instead: then the next marker is that of a good key, or closes the call."""
         text, limit = self.text, self.text.limit(closer.start)
         rest = (*OPENERS, "stop")
         try:
             for j in range(i, limit):
                 if mark := text.at(j, limit, "key_open", "value_close", "call_close", "section_close", *rest):
-                    return mark.kind in rest and not text.is_quoted(i)
+                    noise = header is not None and mark.kind != "value_close"
+                    if header and mark.kind == "key_open":
+                        noise = self.key(mark, limit, header) is not None
+                    return (mark.kind in rest or noise) and not text.is_quoted(i)
         except More:
             pass
-        return limit == len(text.s) and self.finish in (None, *NORMAL_STOPS)
+        return text.sees_end(closer.start) and self.finish in (None, *NORMAL_STOPS)
 
     def how(self, types: frozenset[str], untyped: str, indices: Sequence[int]) -> str:
         """Does this value stream as a "string", or is it "held"? "maybe": held while it may be no string."""

@@ -209,6 +209,10 @@ class Text:
             stop += 1
         return stop
 
+    def sees_end(self, i: int) -> bool:
+        """Does a look-ahead from `i` see that the stream is over? Not after 1,024 bytes."""
+        return self.ends[-1] - self.ends[i] < NEAR
+
     def skip(self, i: int, limit: int) -> int:
         while i < limit and self.s[i] in WS:
             i += 1

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 
+from fuzz import rows
 from random_tags import first
 from reference_tags_text import aliases, holds_objects, may_lack
 
@@ -97,3 +99,12 @@ def changed(dice: random.Random, call: str, times: int) -> str:
         other = dice.choice(CHANGED + " \nx") if how == 2 else call[at] * 2 if how else ""
         call = call[:at] + other + call[at + 1 :]
     return call
+
+
+OPTIONS = {"start": "auto", "empty_args": "{}", "trim": "seams", "max_hold": 1 << 20}
+
+
+def parts_of(name: str, text: str) -> list[bytes]:
+    """Its markers, and the bytes between them."""
+    markers = sorted(map(re.escape, rows.built_in(name).markers), key=len, reverse=True)
+    return re.findall(b"|".join([*markers, b"."]), text.encode(), re.DOTALL)

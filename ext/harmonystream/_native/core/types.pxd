@@ -242,6 +242,7 @@ cdef struct TaggedCall:                          # PAIRS, VALUE: keys and values
     uint8_t fresh                                # it has no byte yet; a newline now is layout
     uint8_t layout                               # it began with a newline that is layout; so one at its end is
     uint8_t cdata                                # Cdata (tags/cdata.pxd)
+    uint8_t paired                               # a value was read
 
 cdef struct RawCall:                             # RAW: JSON as it is
     uint8_t fence                                # Fence

@@ -13,7 +13,7 @@ from harmonystream._native.tags.call_object cimport *
 from harmonystream._native.tags.lookahead cimport *
 from harmonystream._native.tags.names cimport is_bad, is_name, look_written, skip_call_word
 from harmonystream._native.tags.object_name cimport read_object_name
-from harmonystream._native.tags.quotation cimport look_left, unless_quoted
+from harmonystream._native.tags.quotation cimport unless_quoted
 from harmonystream._native.tags.value_type cimport look_type
 from harmonystream._native.tags.view cimport *
 
@@ -466,21 +466,54 @@ cdef int look_value_follow(const View* v, const TagTable* row, Py_ssize_t i, Py_
                            bint quotes) noexcept nogil:
     """After a value's closer and, unless the value quotes pairs, a few more of these: what may follow a value? The
     opener of a key that attributes must say needs them, because such an opener alone may be in any text."""
-    cdef Py_ssize_t n = limit(v, origin)
+    cdef Py_ssize_t n = limit(v, origin), stop = 0
     cdef uint64_t mask = row.follow_value if quotes else row.follow_value | row.roles[VALUE_CLOSE]
     cdef int k = -1, closed = 0, verdict
     cdef Attributes found
     while True:
         i = skip_ws(v, i, n)
         verdict = match(v, row, i, n, mask, &k)
-        if verdict == YES and row.literals[k].only_stem and row.literals[k].role == KEY_OPEN:
-            verdict = look_attributes(v, row, &row.key_tag, i + row.literals[k].stem, n, &found)
-        if verdict != YES or row.literals[k].role != VALUE_CLOSE:
+        if verdict == YES and row.literals[k].role == VALUE_CLOSE:
+            i += row.literals[k].n
+        elif verdict == NO and not quotes and not is_special(v, i):
+            verdict = look_misspelt(v, row, i, origin, VALUE_CLOSE, &stop)
+            if verdict != YES:
+                return at_the_end(v, origin) if verdict == MORE else verdict
+            i = stop
+        else:
+            if verdict == YES and row.literals[k].only_stem and row.literals[k].role == KEY_OPEN:
+                verdict = look_attributes(v, row, &row.key_tag, i + row.literals[k].stem, n, &found)
             return at_the_end(v, origin) if verdict == MORE else verdict
         closed += 1
         if closed > MAX_CLOSERS:
             return NO
-        i += row.literals[k].n
+
+
+cdef int look_left(const View* v, const Context* c, const Stream* s, Py_ssize_t i, Py_ssize_t origin,
+                   bint noise) noexcept nogil:
+    """Is the call left after a closer that ends at i? It is if none of its markers comes any more before a stop,
+    another call or the end. noise: or the next one shows that what stands before it is no part of a value."""
+    cdef const TagTable* row = c.row
+    cdef Py_ssize_t x = i, n = limit(v, origin)
+    cdef uint64_t others = row.roles[SECTION_OPEN] | row.roles[CALL_OPEN] | row.roles[STOP]
+    cdef uint64_t mask = others | row.roles[KEY_OPEN] | row.roles[VALUE_CLOSE] | row.roles[CALL_CLOSE]
+    cdef int k = -1, verdict = NO
+    cdef Key key
+    mask |= row.roles[SECTION_CLOSE]
+    while x < n and verdict == NO:
+        if row.first[v.p[x]] & mask:
+            verdict = match(v, row, x, n, mask, &k)
+        x += 1
+    if verdict == YES and not others >> row.literals[k].group & 1:
+        if not noise or row.literals[k].role == VALUE_CLOSE:
+            return NO
+        if row.literals[k].role == KEY_OPEN:
+            verdict = look_pair(v, c, s, x - 1, k, origin, &key)
+            if verdict == NO:
+                return NO
+    if verdict == YES:
+        return unless_quoted(v, row, i, YES)
+    return NO if capped(v, origin) or v.cut else YES if v.end else MORE
 
 
 cdef bint may_be_next(const View* v, const Context* c, const Stream* s, const Key* key) noexcept nogil:
@@ -513,13 +546,13 @@ cdef int look_value_end(const View* v, const Context* c, const Stream* s, Py_ssi
     if role == VALUE_CLOSE:
         verdict = look_value_follow(v, row, stop[0], origin, s.tags.quotes)
         if verdict == NO:
-            return look_left(v, row, stop[0], origin)
+            return look_left(v, c, s, stop[0], origin, not s.tags.quotes)
         return unless_quoted(v, row, stop[0], verdict) if s.tags.quotes else verdict
     if role == STOP:
         return look_follow(v, row, stop[0], origin, row.follow_stop)
     if role == SECTION_CLOSE:
         verdict = look_follow(v, row, stop[0], origin, row.follow_section)
-        return look_left(v, row, stop[0], origin) if verdict == NO else unless_quoted(v, row, i, verdict)
+        return look_left(v, c, s, stop[0], origin, False) if verdict == NO else unless_quoted(v, row, i, verdict)
     if role == KEY_OPEN:
         if not at_line_start and row.strip:
             return NO
@@ -540,7 +573,7 @@ cdef int look_value_end(const View* v, const Context* c, const Stream* s, Py_ssi
             else:
                 verdict = look_follow(v, row, x, origin, row.follow_section)
                 if verdict == NO:
-                    return look_left(v, row, x, origin)
+                    return look_left(v, c, s, x, origin, False)
     elif verdict == NO:
-        return look_left(v, row, stop[0], origin)
+        return look_left(v, c, s, stop[0], origin, False)
     return unless_quoted(v, row, i, verdict)

@@ -191,6 +191,7 @@ cdef void close_value(Stream* s, const Context* c, int64_t at) noexcept nogil:
     cdef int fitted
     flush_pending(s, o)
     flush_value(s, c)
+    call.paired = 1
     if call.own_mode and o.labels == NULL and o.held.value.n and unwrap(s, c):
         o.held.value.n = 0
         leave_value(s)
@@ -419,6 +420,7 @@ cdef bint step_noise(Stream* s, const Context* c, View* v) noexcept nogil:
 cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef const TagTable* row = c.row
     cdef Key key
+    cdef Py_ssize_t stop = 0
     cdef int k = -1, role = -1, verdict
     if is_json_space(v.p[v.i]):
         consume(s, c, v, skip_ws(v, v.i, v.n), IN_HEADER)
@@ -449,11 +451,18 @@ cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil:
         if is_special(v, v.i):
             drop_special(s, c, v)
             return True
-        if v.p[v.i] == c'{' and not s.tags.pairs:
+        if v.p[v.i] == c'{' and not s.tags.call.tagged.paired:
             note(s, D_OTHER_BODY, s.position)
             turn_raw(s)
             return True
-        return step_noise(s, c, v)
+        verdict = look_misspelt(v, row, v.i, v.i, VALUE_CLOSE, &stop)
+        if verdict == NO or (verdict == MORE and v.end):
+            return step_noise(s, c, v)
+        if verdict == YES:
+            note(s, D_MISSPELT_CLOSER, s.position)
+            if not s.error:
+                consume(s, c, v, stop, IN_HEADER)
+        return verdict == YES
     if role != CALL_CLOSE:
         note(s, D_STRAY_CLOSER if role == VALUE_CLOSE else D_MISSING_CLOSER, s.position)
         if s.error:

@@ -1,5 +1,4 @@
-# Does a value quote a call, or is its call left without a closer (docs/tags.md, 6)? The markers of a quoted call are
-# part of the value and do not end it.
+# Does a value quote a call (docs/tags.md, 6)? The markers of a quoted call are part of the value and do not end it.
 
 from libc.stdint cimport uint64_t
 from harmonystream._native.core.types cimport *
@@ -36,20 +35,3 @@ cdef inline int unless_quoted(const View* v, const TagTable* row, Py_ssize_t i, 
     the marker is quoted."""
     cdef int quoted = look_quoted(v, row, i) if verdict == YES else NO
     return MORE if quoted == MORE else NO if quoted == YES else verdict
-
-
-cdef inline int look_left(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin) noexcept nogil:
-    """Is the call left after a closer that ends at i? It is if none of its markers comes any more before a stop,
-    another call or the end."""
-    cdef Py_ssize_t x = i, n = limit(v, origin)
-    cdef uint64_t others = row.roles[SECTION_OPEN] | row.roles[CALL_OPEN] | row.roles[STOP]
-    cdef uint64_t mask = others | row.roles[KEY_OPEN] | row.roles[VALUE_CLOSE] | row.roles[CALL_CLOSE]
-    cdef int k = -1, verdict = NO
-    mask |= row.roles[SECTION_CLOSE]
-    while x < n and verdict == NO:
-        if row.first[v.p[x]] & mask:
-            verdict = match(v, row, x, n, mask, &k)
-        x += 1
-    if verdict == YES:
-        return unless_quoted(v, row, i, YES) if others >> row.literals[k].group & 1 else NO
-    return NO if capped(v, origin) or v.cut else YES if v.end else MORE

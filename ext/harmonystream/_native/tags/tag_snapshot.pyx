@@ -54,9 +54,9 @@ cdef void walk(Stream* s, uint8_t* special, uint32_t* n, Fields* f) noexcept:
 cdef void walk_tagged(TaggedCall* call, Fields* f) noexcept:
     cdef int i
     cdef uint8_t** bytes_ = [&call.types, &call.untyped_json, &call.own_mode, &call.opener_due, &call.fresh,
-                             &call.layout, &call.cdata]
+                             &call.layout, &call.cdata, &call.paired]
     long_field(f, <int64_t*>&call.path)
-    for i in range(7):
+    for i in range(8):
         byte_field(f, bytes_[i])
 
 
@@ -207,7 +207,8 @@ cdef int check_scan(const ObjectScan* scan, const Stream* s, const Held* held) e
 cdef int check_tagged(const TaggedCall* call, const TagTable* row) except -1:
     if call.types > 127 or call.own_mode > HELD or call.cdata > (IN_CDATA if row.roles[CDATA_OPEN] else NO_CDATA):
         refuse("a field is out of range")
-    if max(call.untyped_json, call.opener_due, call.fresh, call.layout) > 1 or (call.path and not row.has_element):
+    if max(call.untyped_json, call.opener_due, call.fresh, call.layout, call.paired) > 1 or (
+            call.path and not row.has_element):
         refuse("a flag is neither 0 nor 1")
     return 0
 
