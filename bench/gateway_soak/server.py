@@ -23,7 +23,7 @@ SHORT = Limits(
 async def left(request: Request) -> Response:
     """What is open: tasks, requests, generations, waiting requests, and keys with requests."""
     gateway = request.app.state.gateway
-    generations = sum(len(pool.open) + sum(one.open for one in pool.members) for pool in gateway.pools.values())
+    generations = sum(len(pool.open) + sum(one.open for one in pool.members) for pool in gateway.pools)
     doors = gateway.admission
     found = {
         "requests": doors.open,

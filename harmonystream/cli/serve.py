@@ -133,8 +133,16 @@ def run(args: argparse.Namespace) -> None:
 
 def _application(args: argparse.Namespace, settings: Settings, shared: str | None = None) -> Any:
     from ..gateway import app
+    from ..gateway.reloading import Reloading
 
-    return app(
+    workers = settings.workers
+
+    def of_each(settings: Settings) -> Settings:
+        """Settings for one of the workers, whose number stays."""
+        return settings if shared is None else replace(settings, limits=settings.limits.of_each(workers))
+
+    settings = of_each(settings)
+    made = app(
         settings.models or None,
         keys=settings.keys,
         limits=settings.limits,
@@ -144,16 +152,18 @@ def _application(args: argparse.Namespace, settings: Settings, shared: str | Non
         trace=args.trace,
         shared=shared,
         store=settings.store,
-        log_contents=args.log_contents or settings.log_contents,
-        unsupported=args.unsupported or settings.unsupported,
+        log_contents=settings.log_contents,
+        unsupported=settings.unsupported,
     )
+    if args.config is not None:
+        gateway = made.state.gateway
+        gateway.reload = Reloading(gateway, settings, lambda before: of_each(_settings(args, before))).begin
+    return made
 
 
 def _shared_application(args: argparse.Namespace, shared: str) -> Any:
     """What each of several workers makes for itself."""
-    settings = _settings(args)
-    settings.limits = settings.limits.of_each(settings.workers)
-    return _application(args, settings, shared)
+    return _application(args, _settings(args), shared)
 
 
 def _add_key(args: argparse.Namespace) -> None:
@@ -170,16 +180,18 @@ def _add_key(args: argparse.Namespace) -> None:
     print(f"harmonystream: the key of {args.new_key}; it is not shown again", file=sys.stderr)
 
 
-def _settings(args: argparse.Namespace) -> Settings:
-    """The file's, and what the flags say instead."""
+def _settings(args: argparse.Namespace, before: Settings | None = None) -> Settings:
+    """The file's, and what the flags say instead. before: the settings until now."""
     from ..gateway.operating.keys import Keys
     from ..gateway.settings import MOST_WORKERS, Settings, load
 
-    made = Settings() if args.config is None else load(args.config)
+    made = Settings() if args.config is None else load(args.config, before)
     made.host, made.port = args.host or made.host, made.port if args.port is None else args.port
     if args.keys is not None:
         made.keys = Keys.load(args.keys)
     made.store = args.store or made.store
+    made.log_contents = args.log_contents or made.log_contents
+    made.unsupported = args.unsupported or made.unsupported
     if not 0 <= made.port <= 65535:
         raise InputError(f"--port is 0 to 65535, not {made.port}")
     made.workers = made.workers if args.workers is None else args.workers
@@ -191,7 +203,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         raise InputError("--workers needs the signals of POSIX: run several gateways, with a balancer before them")
     made.limits = replace(made.limits, **dict(_limit(given) for given in args.limit))
     if args.engine:
-        made.models = [*made.models, _model(args)]
+        made.models = [*made.models, _model(args) if before is None else before.models[-1]]
         return made
     for name in (
         "model",

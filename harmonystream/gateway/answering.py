@@ -28,12 +28,14 @@ from .generating.pool import Pool, is_engines_fault
 from .generating.server_tools import Rounds, offered, rounds_of
 from .limits import Limits, Quota
 from .operating.admission import Admission
+from .operating.connections import Connections
 from .operating.inspector import Inspector
 from .operating.keys import Keys
 from .operating.metrics import Metrics
 from .operating.request_record import RequestRecord, log
 from .operating.state import LocalState, Reference, State, StateError, absent, earlier_of
 from .operating.tracing import Spans
+from .operating.under_way import UnderWay
 from .refused import Refused, body_of, refused_for, said_later, status_of
 from .requests import chat_api, messages_api, responses_api
 from .requests.bodies import Json, read_json
@@ -87,23 +89,53 @@ class Gateway:
         hosts: Sequence[str] = (),
         origins: Sequence[str] = (),
     ) -> None:
-        self.models = served(models)
         self.keys, self.limits, self._spans = keys, limits, spans
         self.metrics = Metrics()
+        self.models: dict[str, Served] = {}
+        self.models = self.made_ready(models)
         self.admission = Admission(limits, state, self.metrics.admitted)
         self.state = self.admission.state
         self.draining = False
-        self._hosts, self._origins = frozenset(name.lower() for name in hosts), frozenset(origins)
-        self._log_contents, self._unsupported = log_contents, unsupported
+        self.under_way, self.connections = UnderWay(), Connections()
+        self.retired: set[Served] = set()
+        """Models that a reload has taken away, and that requests may still use."""
+        self.reload: Callable[[], object] = (lambda: None) if keys is None else keys.reload
+        """Reads keys and settings again."""
+        self._origins = frozenset(origins)
+        self._rules(log_contents, unsupported, hosts)
         self.inspector: Inspector | None = None
-        for model in self.models.values():
-            for name in model.model.fallback:
-                if name not in self.models or self.models[name] is model:
-                    raise ValueError(f"the model {model.name} cannot fall back to {name}: there is no such other model")
-        self.pools = {
-            model.name: Pool(model.engines, limits, partial(self._engine_failed, model.name))
-            for model in self.models.values()
-        }
+
+    def _rules(self, log_contents: bool, unsupported: Rule, hosts: Sequence[str]) -> None:
+        self._hosts = frozenset(name.lower() for name in hosts)
+        self._log_contents, self._unsupported = log_contents, unsupported
+
+    # --- settings that change -----------------------------------------------------------------------------------------
+
+    @property
+    def pools(self) -> list[Pool]:
+        """The engines of each model."""
+        return [model.pool for model in set(self.models.values())]
+
+    def made_ready(self, models: Sequence[Model], limits: Limits | None = None) -> dict[str, Served]:
+        """These models by name and alias. Those that are served already stay as they are. Raises ValueError."""
+        return served(models, limits or self.limits, self._engine_failed, self.models.values())
+
+    def change(
+        self,
+        models: Mapping[str, Served],
+        keys: Keys | None,
+        limits: Limits,
+        log_contents: bool,
+        unsupported: Rule,
+        hosts: Sequence[str],
+    ) -> None:
+        """Go on with other settings. Requests that have begun keep their models."""
+        self.retired |= set(self.models.values()) - set(models.values())
+        self.models, self.keys, self.limits = dict(models), keys, limits
+        self._rules(log_contents, unsupported, hosts)
+        for pool in self.pools:
+            pool.limits = limits
+        self.admission.hold(limits)
 
     # --- what comes in ------------------------------------------------------------------------------------------------
 
@@ -122,6 +154,7 @@ class Gateway:
     async def handle(self, http: Request, api: str, answer: Callable[[RequestRecord], Any]) -> Response:
         """The response that `answer` gives, or the error that the client gets instead. Both have the request's id."""
         record = RequestRecord(api, http.headers, self.metrics, self._spans)
+        record.ends.append(self.under_way.enter().leave)
         try:
             if self.keys is None:
                 check_page(http.headers, self._hosts, self._origins)
@@ -178,7 +211,7 @@ class Gateway:
         earlier = await self._earlier(body, record) if api.name == "responses" else {}
         in_thread = size >= IN_A_THREAD or bool(earlier)
         attempt = partial(self._attempt, http, api, body, record, earlier, in_thread)
-        instead: str | None = None  # the name of a fallback model
+        instead: Served | None = None  # a fallback model
         repeats, others = self.limits.retries, None
         while True:
             try:
@@ -188,15 +221,24 @@ class Gateway:
                 if not isinstance(error, EngineError) or not is_engines_fault(error) or record.ran_tools:
                     raise
                 if others is None:
-                    others = [self.models[name].name for name in self.models[record.model].model.fallback]
+                    others = self._others(record.model)
                 if record.has_begun and repeats > 0:  # nothing of the failed attempt has been sent
                     repeats -= 1
                 elif others:
                     instead, repeats = others.pop(0), self.limits.retries
                 else:
                     raise
-                log.warning("request %s is answered again, by the model %s", record.id, instead or record.model)
+                log.warning(
+                    "request %s is answered again, by the model %s",
+                    record.id,
+                    instead.name if instead else record.model,
+                )
                 record.begin_again()
+
+    def _others(self, name: str) -> list[Served]:
+        """The models to which the model of this name falls back. A reload may have taken the model away."""
+        model = self.models.get(name)
+        return [] if model is None else [self.models[one] for one in model.model.fallback]
 
     async def _attempt(
         self,
@@ -206,7 +248,7 @@ class Gateway:
         record: RequestRecord,
         earlier: Earlier,
         in_thread: bool,
-        instead: str | None,
+        instead: Served | None,
     ) -> Response:
         """Try once to answer. instead: a model in place of the requested one. Raises `Refused`."""
         prepare = partial(self._prepare, api, body, record, earlier, instead)
@@ -235,7 +277,7 @@ class Gateway:
         return await self._respond(http, request, emitters, started, len(prompt.ids or ()), record)
 
     def _prepare(
-        self, api: Api, body: Any, record: RequestRecord, earlier: Earlier, instead: str | None
+        self, api: Api, body: Any, record: RequestRecord, earlier: Earlier, instead: Served | None
     ) -> tuple[ApiRequest, Served, Tools | None, Prompt | None]:
         """Read a body: the request, its model, the tools that run here, and the prompt. The prompt is None if the
         engine writes it.
@@ -244,7 +286,7 @@ class Gateway:
         if request.stored is not None and self.limits.stored and not self.state.is_there:
             request.stored = None
             record.is_not_stored()
-        model = self.served(request.model, record.owner) if instead is None else self.models[instead]
+        model = self.served(request.model, record.owner) if instead is None else instead
         request.model = (request.model or model.name) if instead is None else model.name
         record.model, record.stream = model.name, request.stream
         tools = offered(model, request)
@@ -265,10 +307,10 @@ class Gateway:
 
     def _takes_pictures(self, body: Any) -> bool:
         """Does the requested model take pictures? An unknown model does not."""
-        name = body.get("model") if isinstance(body, dict) else None
-        if not name and len(self.pools) == 1:
-            return next(iter(self.models.values())).renders
-        return isinstance(name, str) and name in self.models and self.models[name].renders
+        name, models = body.get("model") if isinstance(body, dict) else None, self.models
+        if not name and len(found := set(models.values())) == 1:
+            return found.pop().renders
+        return isinstance(name, str) and name in models and models[name].renders
 
     def _rule(self, http: Request, owner: str) -> Rule:
         """What happens to unsupported options. The request decides, or else its key, or else the gateway."""
@@ -281,23 +323,24 @@ class Gateway:
 
     def names(self, owner: str) -> list[str]:
         """The names of the models that an owner may use."""
-        return [name for name in self.models if self._may_ask(owner, name)]
+        return list(self._usable(owner))
 
-    def _may_ask(self, owner: str, name: str) -> bool:
-        if self.keys is None:
-            return True
-        return self.keys.may_ask(owner, name) or self.keys.may_ask(owner, self.models[name].name)
+    def _usable(self, owner: str) -> dict[str, Served]:
+        keys, models = self.keys, self.models  # a reload may replace both while a thread reads a request
+        if keys is None:
+            return models
+        return {name: one for name, one in models.items() if keys.may_ask(owner, name) or keys.may_ask(owner, one.name)}
 
     def served(self, name: str, owner: str = "") -> Served:
         """The model of this name. Without a name, the only model. Raises `Refused` if this owner has no such model."""
-        names = self.names(owner)
-        if not name and len(found := {self.models[one] for one in names}) == 1:
-            return next(iter(found))
-        if name not in names:
+        models = self._usable(owner)
+        if not name and len(found := set(models.values())) == 1:
+            return found.pop()
+        if name not in models:
             short = name if len(name) <= 100 else name[:100] + "…"
-            what = f"There is no model {short!r} here. The models are {listed(names) or 'none'}."
+            what = f"There is no model {short!r} here. The models are {listed(list(models)) or 'none'}."
             raise Refused(404, what, param="model", code="model_not_found")
-        return self.models[name]
+        return models[name]
 
     def _quota(self, record: RequestRecord) -> Quota:
         """What the owner of a request may use. It is fixed when the request begins, even if the keys are read again
@@ -336,7 +379,7 @@ class Gateway:
         """The items of the choices. Each choice is one generation. None: as many choices as the request asks for."""
         until = asyncio.get_running_loop().time() + self.limits.total
         together = self.inspector is None  # the inspector needs the time of each token
-        generate = partial(self.pools[model.name].generate, until=until, together=together)
+        generate = partial(model.pool.generate, until=until, together=together)
         if plan is None and not request.stops:
             sources = [generate(prompt, sampling, on_end=record.count) for _ in range(n or request.n)]
         else:
@@ -419,12 +462,12 @@ class Gateway:
 
     def stop_all(self) -> None:
         """End all generations. Their clients get an error that says that the gateway stops."""
-        for pool in self.pools.values():
-            pool.stop("the gateway stops")
+        for model in (*self.models.values(), *self.retired):
+            model.pool.stop("the gateway stops")
 
     async def is_ready(self) -> bool:
         """Does each model have an engine that answers?"""
-        return not self.draining and all(await asyncio.gather(*(pool.is_ready() for pool in self.pools.values())))
+        return not self.draining and all(await asyncio.gather(*(pool.is_ready() for pool in self.pools)))
 
 
 def _found(earlier: Earlier, kind: str, id: str) -> list[Any]:

@@ -35,7 +35,7 @@ from starlette.routing import Route
 from ..checks import shown
 from .answering import APIS, Api, Gateway, refusal
 from .generating.demo import demo_model
-from .generating.model import Model
+from .generating.model import Model, connected
 from .limits import Limits
 from .operating.inspector import Inspector
 from .operating.keys import Keys
@@ -101,9 +101,8 @@ def app(
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            for each in (*_engines(gateway), *_server_tools(gateway)):
-                if hasattr(each, "__aenter__"):  # it keeps connections open
-                    await stack.enter_async_context(each)
+            stack.push_async_callback(gateway.connections.close_all)
+            await gateway.connections.open(connected(gateway.models.values()))
             await stack.enter_async_context(gateway.state)
             gateway.metrics.workers.set(1)
             await asyncio.gather(*(model.learn_context() for model in set(gateway.models.values())))
@@ -126,16 +125,6 @@ def _state(url: str, limits: Limits) -> State:
 
     said = os.environ.get
     return RedisState(url, limits, said("HARMONYSTREAM_STORE_PASSWORD"), said("HARMONYSTREAM_STORE_SEAL"))
-
-
-def _engines(gateway: Gateway) -> list[Any]:
-    members = [member for pool in gateway.pools.values() for member in pool.members]
-    return list({id(member.engine): member.engine for member in members}.values())
-
-
-def _server_tools(gateway: Gateway) -> list[Any]:
-    found = [model.model.server_tools for model in gateway.models.values()]
-    return list({id(tools): tools for tools in found if tools is not None}.values())
 
 
 def _routes(gateway: Gateway) -> list[Route]:

@@ -46,10 +46,15 @@ class Settings:
     store: str | None = None
     limits: Limits = field(default_factory=Limits)
     models: list[Model] = field(default_factory=list)
+    tables: dict[str, Any] = field(default_factory=dict)
+    """What the file says of each model."""
 
 
-def load(path: str | os.PathLike[str]) -> Settings:
-    """The settings of a file. Paths in it are relative to its folder. Raises ValueError, which names the key."""
+def load(path: str | os.PathLike[str], before: Settings | None = None) -> Settings:
+    """The settings of a file. Paths in it are relative to its folder. Raises ValueError, which names the key.
+
+    before: earlier settings of this file. A model whose table has not changed is taken from them.
+    """
     file = Path(path)
     try:
         if file.stat().st_size > MOST_BYTES:
@@ -60,7 +65,7 @@ def load(path: str | os.PathLike[str]) -> Settings:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not TOML: {error}") from None
     try:
-        return _settings(_Table("", given), file.parent)
+        return _settings(_Table("", given), file.parent, before or Settings())
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 
@@ -103,7 +108,7 @@ class _Table:
 _WORDS = {str: "a text", int: "an integer", float: "a number", list: "a list", dict: "a table", bool: "true or false"}
 
 
-def _settings(table: _Table, folder: Path) -> Settings:
+def _settings(table: _Table, folder: Path, before: Settings) -> Settings:
     made = Settings(table.take("host", str, "127.0.0.1"), table.take("port", int, 8000), table.take("workers", int, 1))
     if not 0 <= made.port <= 65535:
         raise ValueError("port must be 0 to 65535")
@@ -128,7 +133,10 @@ def _settings(table: _Table, folder: Path) -> Settings:
     for name, given in models.items():
         if not isinstance(given, dict):
             raise ValueError(f"models.{name} must be a table")
-        made.models.append(_model(name, _Table(f"models.{name}.", given), folder))
+        same = before.tables.get(name) == given
+        kept = next((one for one in before.models if same and one.name == name), None)
+        made.models.append(kept or _model(name, _Table(f"models.{name}.", given), folder))
+    made.tables = models
     table.end("host, port, workers, keys, hosts, origins, store, log_contents, unsupported, limits, models")
     return made
 

@@ -90,7 +90,7 @@ def test_no_stream_has_anothers_bytes_and_nothing_is_left():
             if number % 10 != 9:
                 assert result == ({number}, WORDS), number
         assert made.settled()
-        (pool,) = made.own.pools.values()
+        (pool,) = made.own.pools
         assert [member.open for member in pool.members] == [0, 0]
         assert (pool.open, made.own.admission.open, made.own.admission.waiting) == (set(), 0, 0)
 

@@ -17,7 +17,8 @@ HANG = object()  # nothing more comes
 
 @dataclass
 class Upstream:
-    """script: what a POST is answered with: bytes are sent, dicts as events, floats are slept. status: of the response.
+    """script: what a POST is answered with: bytes are sent, dicts as events, floats are slept, functions are
+    awaited. status: of the response.
     first: the statuses of the first responses, which have no body. replied: more headers of each response.
 
     requests: (path, body) of each POST. peers: the clients' addresses, one for each
@@ -61,6 +62,8 @@ class Upstream:
             await asyncio.Event().wait()
         elif isinstance(item, float):
             await asyncio.sleep(item)
+        elif callable(item):
+            await item()
         else:
             await response.write(item if isinstance(item, bytes) else event(item))
 

@@ -6,10 +6,10 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 from weakref import WeakValueDictionary
@@ -26,9 +26,11 @@ from ...prompt import Prompt, Template, render
 from ...prompt.families import family_of
 from ...tools import Tools
 from ...vocab import from_tokenizers, o200k_harmony
+from ..limits import Limits
 from ..refused import Refused
 from ..requests.request import ApiRequest
 from .engine_prompts import EnginePrompt, Spellings, chat_request
+from .pool import Pool
 
 __all__ = ["Model", "Served"]
 
@@ -100,10 +102,16 @@ class Model:
                 raise TypeError(f"{name}{of} is a list of names, not {shown(names)}")
 
 
-class Served:
-    """A model that is ready for requests. Raises `HarmonyStreamError` or ValueError if it cannot be served."""
+Failed = Callable[[str, str, EngineError], None]
 
-    def __init__(self, model: Model) -> None:
+
+class Served:
+    """A model that is ready for requests. Raises `HarmonyStreamError` or ValueError if it cannot be served.
+
+    failed: called with the model's name, the engine's and the error, for each attempt of an engine that fails.
+    """
+
+    def __init__(self, model: Model, limits: Limits | None = None, failed: Failed = lambda *_: None) -> None:
         self.model = model
         self.name = model.name
         folder = None if model.tokenizer is None else Path(model.tokenizer)
@@ -112,6 +120,7 @@ class Served:
         self.engines: list[Engine] = list(model.engines) if isinstance(model.engines, Sequence) else [model.engines]
         if not self.engines:
             raise ValueError(f"the model {model.name} has no engine")
+        self.pool = Pool(self.engines, limits or Limits(), partial(failed, model.name))
         self._asked_engines = float("-inf")  # the last time at which they were asked for the context
         self.context = model.context
         self._gives_logprobs = all(getattr(engine, "gives_logprobs", False) for engine in self.engines)
@@ -302,6 +311,12 @@ def _name_of(engine: Any) -> str:
     return f"{type(engine).__name__} at {place}" if place else type(engine).__name__
 
 
+def connected(models: Iterable[Served]) -> list[Any]:
+    """The engines of these models and their tools that run here. Each may keep connections open."""
+    found = [one for model in models for one in (*model.engines, model.model.server_tools) if one is not None]
+    return list({id(one): one for one in found}.values())
+
+
 _VOCABS: WeakValueDictionary[tuple[str, int], Vocab] = WeakValueDictionary()
 
 
@@ -318,12 +333,21 @@ def _vocab_of(tokenizer: str | os.PathLike[str]) -> Vocab:
     return _VOCABS.setdefault(key, from_tokenizers(tokenizer)) if vocab is None else vocab
 
 
-def served(models: Sequence[Model]) -> dict[str, Served]:
-    """The models by name and alias. Raises ValueError if two share a name, or if one cannot be served."""
+def served(
+    models: Sequence[Model],
+    limits: Limits | None = None,
+    failed: Failed = lambda *_: None,
+    before: Iterable[Served] = (),
+) -> dict[str, Served]:
+    """The models by name and alias. limits, failed: as in `Served`. before: models that are ready already, and stay.
+
+    Raises ValueError if two share a name, if one cannot be served, or if the model to fall back to does not exist.
+    """
     found: dict[str, Served] = {}
+    made = {id(one.model): one for one in before}
     for model in models:
         try:
-            ready = Served(model)
+            ready = made.get(id(model)) or Served(model, limits, failed)
         except (HarmonyStreamError, ImportError) as error:
             raise ValueError(f"the model {model.name}: {error}") from error
         for name in (model.name, *model.aliases):
@@ -332,4 +356,8 @@ def served(models: Sequence[Model]) -> dict[str, Served]:
             found[name] = ready
     if not found:
         raise ValueError("there are no models to serve: pass at least one, [Model(name, engine)]")
+    for ready in found.values():
+        for name in ready.model.fallback:
+            if found.get(name, ready) is ready:
+                raise ValueError(f"the model {ready.name} cannot fall back to {name}: there is no such other model")
     return found

@@ -56,7 +56,8 @@ class Member:
 
 
 class Pool:
-    """Engines that serve one model. open: the time limits of all running generations.
+    """Engines that serve one model. open: the time limits of all running generations. limits: for generations that
+    begin from now on.
 
     on_error: called with the engine's name and the error, for each attempt that fails.
     """
@@ -64,8 +65,9 @@ class Pool:
     def __init__(self, engines: Sequence[Engine], limits: Limits, on_error: Callable[[str, EngineError], None]) -> None:
         self.members = [Member(engine, str(at)) for at, engine in enumerate(engines)]
         self.open: set[Timeouts] = set()
+        self.limits = limits
         self._stopped = False
-        self._limits, self._on_error = limits, on_error
+        self._on_error = on_error
 
     def choose(self, prompt: Prompt, tried: Sequence[Member], now: float) -> Member:
         """The engine for a prompt. It prefers engines that do not fail, and among these the usual one for the prompt's
@@ -104,7 +106,7 @@ class Pool:
             member = self.choose(prompt, tried, now())
             tried.append(member)
             began = False
-            timeouts = Timeouts(self._limits.first_token, self._limits.silence, until)
+            timeouts = Timeouts(self.limits.first_token, self.limits.silence, until)
             self.open.add(timeouts)
             member.open += 1
             try:
@@ -144,7 +146,7 @@ class Pool:
                 self._on_error(member.name, failure)
                 if is_engines_fault(failure):
                     member.failed(now())
-                retries = self._limits.retries - len(tried) + 1
+                retries = self.limits.retries - len(tried) + 1
                 if began or retries < 1 or not is_engines_fault(failure) or now() >= until:
                     if failure is caught:
                         raise

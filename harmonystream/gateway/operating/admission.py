@@ -33,6 +33,15 @@ class Admission:
         self.state: State = LocalState(limits) if state is None else state
         self.open = 0
 
+    def hold(self, limits: Limits) -> None:
+        """Apply other limits from now on. Requests that are answered keep their turns."""
+        self._limits = limits
+        self.state.hold(limits)
+        while self._queue and not self.is_full:
+            self.open += 1
+            self._hand_on()
+        self._tell()
+
     def _tell(self) -> None:
         self._changed(self.open, self.waiting)
 
@@ -70,7 +79,7 @@ class Admission:
         self._tell()
 
     def _hand_on(self) -> None:
-        while self._queue:
+        while self._queue and self.open <= self._limits.concurrent:
             turn = self._queue.popleft()
             if not turn.done():
                 turn.set_result(None)

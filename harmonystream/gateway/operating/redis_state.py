@@ -140,6 +140,9 @@ class RedisState:
             self._owed[owner] = quota, owed
             self._report.set()
 
+    def hold(self, limits: Limits) -> None:
+        self._limits = limits
+
     def open(self) -> dict[str, int]:
         return {owner: len(ones) for owner, ones in self._open.items()}
 

@@ -29,15 +29,15 @@ _IDLE = 75
 
 
 class _Server(uvicorn.Server):
-    """A server that announces when it begins to answer, and that it will stop. At SIGHUP it reads its keys again."""
+    """A server that announces when it begins to answer, and that it will stop. SIGHUP makes it read its settings."""
 
     on_start: Callable[[], object] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        keys = self.config.app.state.gateway.keys  # type: ignore[union-attr]
+        app: Any = self.config.app
         if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
-            reload = (lambda: None) if keys is None else keys.reload
-            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, app.state.gateway.reload)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGHUP])  # a worker begins with it blocked
         await super().startup(sockets)
         if self.started and self.on_start is not None:
             self.on_start()
@@ -46,6 +46,7 @@ class _Server(uvicorn.Server):
         app: Any = self.config.app
         gateway = app.state.gateway
         gateway.draining = True
+        self.config.timeout_graceful_shutdown = round(gateway.limits.drain) + _MARGIN
         last = asyncio.get_running_loop().call_later(gateway.limits.drain, gateway.stop_all)
         await super().shutdown(sockets)
         last.cancel()
@@ -104,7 +105,6 @@ def _bounded() -> Any:
 def config_of(made: Starlette | None, host: str | None, port: int | None) -> uvicorn.Config:
     """uvicorn's settings. made: None only binds an address. host, port: None for sockets that are already bound."""
     app: Any = made
-    drain = 0 if made is None else round(made.state.gateway.limits.drain) + _MARGIN
     return uvicorn.Config(
         app,
         host=host or "127.0.0.1",
@@ -116,7 +116,6 @@ def config_of(made: Starlette | None, host: str | None, port: int | None) -> uvi
         timeout_keep_alive=_IDLE,
         server_header=False,
         log_config=log_config(),
-        timeout_graceful_shutdown=drain,
     )
 
 

@@ -49,6 +49,9 @@ class State(Protocol):
     def take(self, owner: str, tokens: int, quota: Quota) -> None:
         """Count used tokens. It neither waits nor raises."""
 
+    def hold(self, limits: Limits) -> None:
+        """Apply other limits to what is stored from now on."""
+
     def open(self) -> dict[str, int]:
         """How many requests each owner has open here, where there is a limit."""
 
@@ -105,8 +108,7 @@ class LocalState:
     """The state of one machine, in SQLite. folder: shared by several processes. None: there is one process."""
 
     def __init__(self, limits: Limits, folder: str | os.PathLike[str] | None = None) -> None:
-        most, size, each, seconds = limits.stored, limits.stored_bytes, limits.stored_per_key, limits.stored_seconds
-        self.store = Store(most, size, folder, each, seconds)
+        self.store = Store(*_bounds(limits), folder)
         self.quotas = Quotas(limits, folder)
         self.leave, self.take, self.open = self.quotas.leave, self.quotas.take, self.quotas.open
 
@@ -119,6 +121,9 @@ class LocalState:
 
     async def __aexit__(self, *exception: object) -> None:
         pass
+
+    def hold(self, limits: Limits) -> None:
+        self.store.hold(*_bounds(limits))
 
     async def enter(self, owner: str, quota: Quota) -> None:
         self.quotas.enter(owner, quota)
@@ -143,6 +148,10 @@ class LocalState:
 
     async def gateways(self) -> int:
         return 1
+
+
+def _bounds(limits: Limits) -> tuple[int, int, int, float]:
+    return limits.stored, limits.stored_bytes, limits.stored_per_key, limits.stored_seconds
 
 
 async def _in_thread(call: Callable[[], Returned]) -> Returned:

@@ -48,22 +48,26 @@ def _alone(method: Callable[..., Returned]) -> Callable[..., Returned]:
 class Store:
     """Responses by owner and id. An owner sees only its own.
 
-    responses, size: the most responses, and the most bytes of JSON. folder: for the database that several processes
-    share. None: this process has its own, in memory. each: the most responses of one owner; 0 sets no limit. seconds:
-    how long each is kept.
+    responses, size: the most responses, and the most bytes of JSON. each: the most responses of one owner; 0 sets no
+    limit. seconds: how long each is kept. folder: for the database that several processes share. None: this process has
+    its own, in memory.
     """
 
     def __init__(
         self,
         responses: int = 10_000,
         size: int = 1 << 28,
-        folder: str | os.PathLike[str] | None = None,
         each: int = 0,
         seconds: float = 30 * 86400.0,
+        folder: str | os.PathLike[str] | None = None,
     ) -> None:
-        self._most, self._most_size, self._each, self._seconds = responses, size, each, seconds
+        self.hold(responses, size, each, seconds)
         self._database = connect(folder, _SCHEMA)
         self._lock = threading.RLock()
+
+    def hold(self, responses: int, size: int, each: int, seconds: float) -> None:
+        """Apply other bounds to what is stored from now on."""
+        self._most, self._most_size, self._each, self._seconds = responses, size, each, seconds
 
     @_alone
     def __len__(self) -> int:

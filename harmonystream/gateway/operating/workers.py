@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from logging.config import dictConfig
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
@@ -55,14 +56,14 @@ def serve_in_workers(make: Make, host: str, port: int, workers: int, drain: floa
     stop, stopped = _SPAWN.Pipe(duplex=False)
     for one in (signal.SIGTERM, signal.SIGINT):
         signal.signal(one, lambda *_: stopped.send(None))
-    if hasattr(signal, "SIGHUP"):  # the workers watch the file of keys themselves
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    again, reload = _SPAWN.Pipe(duplex=False)
+    signal.signal(signal.SIGHUP, lambda *_: reload.send(None))
     folder = _shared_folder()
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder  # the workers inherit it
     try:
         with _listening(host, port) as listening:
             crew = _Crew(make, listening, folder, workers)
-            fine = crew.watch(stop)
+            fine = crew.watch(stop, again)
         return 0 if crew.stop(stop, drain + _MARGIN) and fine else 1
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -94,17 +95,27 @@ class _Crew:
         ready, says_ready = _SPAWN.Pipe(duplex=False)
         arguments = (self._make, self._folder, self._listening, says_ready)
         process = _SPAWN.Process(target=_work, args=arguments)
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGHUP])  # it waits until the worker has a handler for it
         process.start()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGHUP])
         says_ready.close()
         return _Worker(process, ready, time.monotonic())
 
-    def watch(self, stop: Connection) -> bool:
-        """Replace workers that die, until there is a message in `stop`. False: a worker could not start."""
+    def watch(self, stop: Connection, again: Connection) -> bool:
+        """Replace workers that die, until there is a message in `stop`. False: a worker could not start.
+
+        At a message in `again`, all workers read their settings again.
+        """
         while True:
-            found = wait([stop, *(worker.process.sentinel for worker in self._workers)])
+            found = wait([stop, again, *(worker.process.sentinel for worker in self._workers)])
             if stop in found:
                 stop.recv()
                 return True
+            if again in found:
+                again.recv()
+                for worker in self._workers:
+                    with suppress(ProcessLookupError):
+                        os.kill(worker.process.pid, signal.SIGHUP)
             for at, worker in enumerate(self._workers):
                 if worker.process.sentinel not in found:
                     continue
