@@ -248,3 +248,37 @@ def test_text_between_values_is_read_as_specified():
         }
         case |= {"tools": dice.choice(("unknown", "one", "typed")), "reason": dice.choice((None, "stop", "length"))}
         targets.check("tagpage", case | OPTIONS)
+
+
+WRAPPED = [name for name in TAG_FORMATS if row_of(name).wrapped and row_of(name).members != {"*": "call"}]
+STRAY = ('"word"', "12", "true", '"word":', '"word" "x"', "[1]", '{"x": 1}', "word", "12: 3", '"b": "c" "d"')
+
+
+@pytest.mark.parametrize("name", WRAPPED)
+def test_what_is_no_member_is_noted(name):
+    """And the call is not complete. The answer after it is shown, and a later call is read."""
+    for kind, before, pieces, after in bodies(row_of(name)):
+        if kind == "wrapped" and "{" not in before:
+            *head, arguments, _ = pieces
+            call = before + "".join(pieces) + after
+            for stray in STRAY:
+                for inner in (f"{stray}, {head[-2]}: {arguments}", f"{head[-2]}: {arguments}, {stray}"):
+                    text = before + "".join(head[:-2]) + inner + "}" + after
+                    done = hs.parse(f"{text}\nBye.\n{call}", name)
+                    codes = {code for code, _ in done.deviations}
+                    assert codes & {"ignored-text", "missing-value"}, (text, done)
+                    assert [one.complete for one in done.tool_calls] == [False, True], (text, done)
+                    assert done.tool_calls[0].arguments == arguments and "Bye." in done.content
+
+
+def test_what_is_no_member_is_read_as_specified():
+    dice = random.Random(13)
+    for _ in range(400):
+        name = dice.choice(WRAPPED)
+        _, before, pieces, after = dice.choice(list(bodies(row_of(name))))
+        strays = [dice.choice((*STRAY, ",", ":", "\n")) * (dice.randrange(6) == 0) for _ in pieces]
+        made = [one for both in zip(strays, pieces) for one in both]
+        text = before + "".join(made) + dice.choice((after, after, "")) + dice.choice(("", "Bye"))
+        case = {"row": name, "how": dice.choice(("text", "control", "plain")), "stream": parts_of(name, text)}
+        case |= {"tools": dice.choice(("unknown", "one", "typed")), "reason": dice.choice((None, "stop", "length"))}
+        targets.check("tagpage", case | OPTIONS)

@@ -292,6 +292,8 @@ class Bodies:
         scan = ObjectScan(self.text, q, self.size, (*openers, *closers), closers, self.is_cut)
         for i in scan.dropped:
             self.drop_control(i)
+        for code, i in scan.noise:
+            self.log.note(code, i)
         self.log.lands(q, scan.stop, "arguments")
         says = self.row.members
         any_key = are_names(scan.members, says)

@@ -121,6 +121,7 @@ class ObjectScan:
         self.stop = start + 1
         self.stage = "key"  # as it is read: "key", "in key", "colon", "value", "in value", "comma" or "over"
         self.stray = False  # there is what is not part of an object
+        self.noise: list[tuple[str, int]] = []  # what is to be noted of that, or of a key without a value
         self.ended = self.run()
 
     @property
@@ -220,7 +221,8 @@ class ObjectScan:
         escaped = False
         i = first + 1
         new = None
-        self.stray |= self.depth == 1 and self.stage in ("colon", "comma")
+        if self.depth == 1 and self.stage in ("colon", "comma"):
+            self.is_stray(first)
         if self.depth == 1 and self.stage == "key":
             self.stage = "in key"
         if self.depth == 1 and self.expects == "value":
@@ -273,27 +275,41 @@ class ObjectScan:
                 self.member.closed = True
             self.stage = "in value" if self.depth > 1 else "comma"
         elif c == "}":
-            self.stray |= self.stage in ("value", "colon")
+            self.lacks_value(i)
             self.stage = "over"
             return True
         elif c == ",":
-            self.stray |= self.stage == "value"
+            self.lacks_value(i)
             self.expects = self.stage = "key"
         elif self.member and self.in_scalar:
             self.member.indices.append(i)
         elif c == ":" and self.expects in ("key", ":"):
-            self.stray |= self.stage != "colon"
+            if self.stage != "colon":
+                self.is_stray(i)
             self.expects = self.stage = "value"
         elif c in OPENERS or (self.expects == "value" and c not in WS and c not in ":]"):
             self.value(i, c)
         elif c not in WS and not (c == ":" and self.stage == "value"):
-            self.stray = True
+            self.is_stray(i)
         return False
+
+    def is_stray(self, i: int) -> None:
+        """What is at `i` is not part of an object."""
+        if not self.stray:
+            self.noise.append(("ignored-text", i))
+        self.stray = True
+
+    def lacks_value(self, i: int) -> None:
+        """A comma or brace is at `i`. Has the key before it a value?"""
+        if self.stage in ("value", "colon"):
+            self.noise.append(("missing-value", i))
+            self.stray = True
 
     def value(self, i: int, c: str) -> None:
         """A value begins, or a container where none belongs."""
         misplaced = self.expects != "value"
-        self.stray |= misplaced
+        if misplaced:
+            self.is_stray(i)
         self.stage = "in value"
         if misplaced:
             self.key = ""

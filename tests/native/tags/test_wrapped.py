@@ -111,12 +111,15 @@ def test_members_that_are_the_arguments():
     [
         ('"why": "x", "arguments": {"a": 1}', '{"a": 1}', ["ignored-member"]),
         ('"arguments": {"a": 1}, "why": "x"', '{"a": 1}', ["ignored-member"]),
-        ("'arguments': {\"a\": 1}", "", []),
-        ('arguments: {"a": 1}', "", []),
-        ('"arguments": ', "", []),
-        ('"arguments"', "", []),
-        ('"arguments": {"a": 1} x', '{"a": 1}', []),
-        ('"arguments": {"a": 1}: 2', '{"a": 1}', ["ignored-member"]),
+        ("'arguments': {\"a\": 1}", "", ["ignored-text"]),
+        ('arguments: {"a": 1}', "", ["ignored-text"]),
+        ('"arguments": ', "", ["missing-value"]),
+        ('"arguments"', "", ["missing-value"]),
+        ('"word", "arguments": {"a": 1}', '{"a": 1}', ["missing-value"]),
+        ('12, "arguments": {"a": 1}', '{"a": 1}', ["ignored-text"]),
+        ('"a", "b", x, y, "arguments": {"a": 1}', '{"a": 1}', ["missing-value", "missing-value"]),
+        ('"arguments": {"a": 1} x', '{"a": 1}', ["ignored-text"]),
+        ('"arguments": {"a": 1}: 2', '{"a": 1}', ["ignored-text", "ignored-member"]),
     ],
 )
 def test_what_is_not_read_is_not_complete(inside, arguments, codes):
@@ -167,7 +170,8 @@ def test_names_are_of_256_bytes_at_most():
 
 def test_nearly_json():
     """It is followed, not parsed: what is open and closed decides."""
-    assert calls("{\"name\": \"f\", 'a': 1, \"arguments\": {'b': 'c'}}") == [("f", "{'b': 'c'}", "cut")]
+    text = "{\"name\": \"f\", 'a': 1, \"arguments\": {'b': 'c'}}"
+    assert calls(text, ["ignored-text"]) == [("f", "{'b': 'c'}", "cut")]
     assert arguments('{"a": 1,}') == '{"a": 1,}'
 
 

@@ -26,6 +26,7 @@ cdef enum Found:                       # what a byte did
     F_ENDED                            # it ended a scalar, and is not part of it
     F_OVER                             # it closed the object
     F_ENDED_OVER                       # both of the last two
+    F_STRAY                            # it is the first that is no part of an object; or a comma in place of a value
 
 cdef inline void object_reset(ObjectScan* o) noexcept nogil:
     memset(o, 0, sizeof(ObjectScan))
@@ -63,6 +64,7 @@ cdef inline bint object_in_string(const ObjectScan* o) noexcept nogil:
 
 cdef inline int object_step(ObjectScan* o, const TagTable* row, uint8_t c) noexcept nogil:
     """One byte of the object, the first of which is its `{`."""
+    cdef bint stray
     if o.depth == 0:
         o.depth = 1
         o.expect = X_KEY
@@ -126,9 +128,12 @@ cdef inline int object_step(ObjectScan* o, const TagTable* row, uint8_t c) noexc
         o.expect = X_OVER
         return F_OVER
     if c == c',':
-        o.stray |= o.expect == X_VALUE
+        stray = o.expect == X_VALUE or o.expect == X_COLON
+        o.stray |= stray
         o.expect = X_KEY
-    elif c == c':':
+        return F_STRAY if stray else F_NOTHING
+    stray = o.stray
+    if c == c':':
         o.stray |= o.expect != X_COLON
         o.expect = X_VALUE
     elif c == c'"':
@@ -147,4 +152,4 @@ cdef inline int object_step(ObjectScan* o, const TagTable* row, uint8_t c) noexc
         o.key = OTHER_MEMBER
     elif not is_json_space(c):
         o.stray = 1
-    return F_NOTHING
+    return F_STRAY if o.stray > stray else F_NOTHING

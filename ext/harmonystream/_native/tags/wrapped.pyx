@@ -226,8 +226,14 @@ cdef void finish_wrapped(Stream* s, const Context* c, bint stopped, bint known) 
         end_call(s, c, s.position, is_whole_at_end(s, stopped, known), False)
 
 
-cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int found) noexcept nogil:
-    """What the byte at x did to the object."""
+cdef void note_stray(Stream* s, const Context* c, View* v, Py_ssize_t x, uint8_t expect) noexcept nogil:
+    """The byte at x is no part of an object, or comes where a value was expected."""
+    pass_to(s, c, v, x)
+    note(s, D_MISSING_VALUE if expect == X_COLON or expect == X_VALUE else D_IGNORED_TEXT, position_at(s, v, x))
+
+
+cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int found, uint8_t expect) noexcept nogil:
+    """What the byte at x did to the object. expect: what was expected there."""
     cdef Tags* g = &s.tags
     cdef WrappedCall* call = &s.tags.call.wrapped
     cdef int64_t at
@@ -271,9 +277,15 @@ cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int f
         else:
             pass_to(s, c, v, x + 1)
             value_over(s, c)
+    elif found == F_STRAY:
+        note_stray(s, c, v, x, expect if v.p[x] == c',' else <uint8_t>X_KEY)
     elif found != F_NOTHING:
         pass_to(s, c, v, x)
         value_over(s, c)
+        if found == F_OVER and (expect == X_COLON or expect == X_VALUE):
+            note_stray(s, c, v, x, expect)
+            if s.error:
+                return
         if found == F_OVER or found == F_ENDED_OVER:
             at = position_at(s, v, x)
             end_object(s, c, at, False)
@@ -347,8 +359,7 @@ cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef uint64_t markers = row.calls | row.roles[STOP]
     cdef Py_ssize_t x = v.i, begin = v.i, mark = v.i - 1                     # mark: where the next marker may begin
     cdef int k = -1, found, verdict
-    cdef uint8_t before
-    cdef bint in_key
+    cdef uint8_t before, expect
     while x < v.n:
         if is_special(v, x):
             pass_to(s, c, v, x)
@@ -404,17 +415,17 @@ cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
                     value_over(s, c)
                     end_object(s, c, s.position, True)
                 return True
-        in_key = call.object.expect == X_IN_KEY
+        expect = call.object.expect
         found = object_step(&call.object, row, v.p[x])
         if call.object.expect == X_IN_KEY:
-            if not in_key:
+            if expect != X_IN_KEY:
                 s.header_n = 0
             elif s.header_n < HEADER_CAP:
                 s.header[s.header_n] = v.p[x]
                 s.header_n += 1
         if found != F_NOTHING:
-            object_found(s, c, v, x, found)
-            if s.state != WRAPPED:
+            object_found(s, c, v, x, found, expect)
+            if s.state != WRAPPED or s.error:
                 return True
             if v.i > x:
                 x = v.i
