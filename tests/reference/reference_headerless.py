@@ -46,6 +46,8 @@ def read_headerless(header: Header, how: str, tools: Sequence[str] | None) -> tu
     reader.read_recipients()
     if kind != "constrain":
         reader.read_type_before_json()
+    if not findings.recipient and (reader.position or kind == "channel"):
+        reader.skip_question_marks()
     begin = reader.begin_of_body()
     if kind == "channel" and how != "cap" and reader.is_noise(begin):
         begin = len(reader.chars)
@@ -59,6 +61,8 @@ class PartReader:
     how: str
     findings: Findings
     position: int = 0  # after the last part that was read
+    has_glued_channel: bool = False  # the role and a channel are one word
+    is_broken: bool = False  # question marks were dropped: no part comes after them
     allowed: set[str] = field(default_factory=set)  # what a word that the end of the stream cut could have become
 
     def word(self, begin: int) -> Word | None:
@@ -82,7 +86,14 @@ class PartReader:
             return
         known = word.text in ROLES or word.text.startswith("functions.") or is_builtin(word.text)
         known = known or word.text in (self.findings.tools or ())
-        if is_assistant(word.text):
+        text = word.text + " " * (not word.at_end)
+        glued = re.match(r"(?:assistant)+(?:(analysis|commentary|final)(?![A-Za-z]|$)|(?![ a-z0-9_.-]|$))", text)
+        if role_open and glued and not self.recipient_follows(word.end):
+            if glued[1]:
+                self.findings.see_channel(glued[1])
+                self.has_glued_channel = True
+            self.position = word.begin + glued.end()
+        elif is_assistant(word.text):
             self.position = word.end
         elif role_open and not word.text.startswith("to=") and (known or self.recipient_follows(word.end)):
             words = split_words(self.chars)
@@ -95,6 +106,8 @@ class PartReader:
         return bool(self.chars) and not self.chars[-1].separates
 
     def read_lone_channel(self) -> None:
+        if self.has_glued_channel:
+            return
         word = self.word(self.position)
         if word and word.text in CHANNELS:
             nothing_follows = self.how != "cap" and next_word(self.chars, word.end) is None
@@ -177,6 +190,16 @@ class PartReader:
             self.position += match.end(1)
             self.allowed = set()
 
+    def skip_question_marks(self) -> None:
+        begin = self.position
+        text = "".join("\0" if char.separates else char.text for char in self.chars[begin:])
+        if self.position and text and self.chars[begin].text in WHITESPACE:
+            text = " " + text[1:]
+        found = re.match(r" ?\?(\?|(?<=\?)(analysis|commentary|comment|final)(?=\?))*", text)
+        if found:
+            self.is_broken = True
+            self.position += found.end()
+
     def begin_of_body(self) -> int:
         """Where the body begins; after the end if there is none."""
         begin = self.position
@@ -185,7 +208,9 @@ class PartReader:
         if self.how == "cap":
             return begin
         word = next_word(self.chars, begin)
-        if word is None or (self.how == "finish" and word.at_end and self.could_become_a_part(word.text)):
+        if word is None or (
+            self.how == "finish" and not self.is_broken and word.at_end and self.could_become_a_part(word.text)
+        ):
             return len(self.chars)
         return begin
 
@@ -193,7 +218,7 @@ class PartReader:
         """No words but names of channels, and digits only after a known channel; not in the answer or in a call."""
         if self.findings.channel == "final" or self.findings.recipient:
             return False
-        text = "".join("" if char.separates else char.text for char in self.chars[begin:])
+        text = "".join(" " if char.separates else char.text for char in self.chars[begin:])
         letters = re.findall("[A-Za-z]+", text)
         if any(ord(char) > 127 for char in text) or (re.search("[0-9]", text) and not self.findings.channel):
             return False

@@ -235,14 +235,51 @@ cdef bint leads_to(const Stream* s, Span w, int words_end, bint at_end) noexcept
     return span_begins(s, w, b"to=") or (at_end and w.n and w.at + w.n == s.header_n and span_opens(s, w, b"to="))
 
 
+cdef int glued_role(Stream* s, Span w, bint more) noexcept nogil:
+    """The word begins with `assistant`, and perhaps a channel, and goes on with text that can be no part of a name: the
+    end of what was read; 0: it does not. more: something follows the word."""
+    cdef Span rest = after_assistants(s, w), run
+    cdef uint8_t c
+    if rest.n == 0 or rest.n == w.n:
+        return 0
+    run = letters_of(s, rest)
+    c = s.header[rest.at]
+    if run.at == rest.at and (run.n < rest.n or more) and exact_channel(s, run):
+        note(s, D_UNMARKED_CHANNEL, s.header_at)
+        take_channel(s, exact_channel(s, run), run)
+        return run.at + run.n
+    if c'a' <= c <= c'z' or c'0' <= c <= c'9' or c == c'_' or c == c'-' or c == c'.':
+        return 0
+    return rest.at
+
+
+cdef int skip_question_marks(const Stream* s, int i, int n) noexcept nogil:
+    """After what was read of a broken header: what models write where <|message|> should be, as in `??Done.` and
+    `?commentary?Done.`"""
+    cdef int k
+    cdef Span run
+    while i < n and s.header[i] == c'?':
+        i += 1
+        run = letters_of(s, span(i, n - i))
+        k = run.at + run.n
+        if run.at == i and k < n and s.header[k] == c'?' and (exact_channel(s, run) or span_is(s, run, b"comment")):
+            i = k
+    return i
+
+
 cdef int split_role(Stream* s, const ToolTable* t, int i, int n, int words_end, bint at_end) noexcept nogil:
     """Segment 0 without <|message|>: role and lone channel. Returns the cursor after what was read."""
     cdef int j = i
     cdef Span w = next_word(s.header, &j, n), next
     cdef bint read = False
+    cdef int k
     if w.n == 0 or j > words_end:
         return i
     next = peek_word(s.header, j, n)
+    if s.role_state == ROLE_OPEN and not leads_to(s, next, words_end, at_end):
+        k = glued_role(s, w, j < n)
+        if k:
+            return k
     if s.role_state:
         read = repeats_assistant(s, w, False) > 0
     elif not span_begins(s, w, b"to="):
@@ -392,7 +429,7 @@ cdef int header_split(Stream* s, const ToolTable* t, bint whole, bint at_end) no
 
     whole: a marker or the end of the stream finished the last word; at_end: it was the end of the stream.
     """
-    cdef int n = s.header_n, last = last_segment(s), i = 0, begin, words_end = n if whole else n - 1, k
+    cdef int n = s.header_n, last = last_segment(s), i = 0, begin, read, words_end = n if whole else n - 1, k
     cdef uint8_t mark
     cdef Span w
     forget_parts(s)
@@ -412,13 +449,18 @@ cdef int header_split(Stream* s, const ToolTable* t, bint whole, bint at_end) no
     i = split_recipients(s, t, i, n, words_end)
     if mark != MARK_CONSTRAIN:
         i = split_bare_type(s, i, n)
+    read = i
+    if s.recipient.n == 0 and (i > begin or mark == MARK_CHANNEL):
+        k = i + max(0, separator_at(s.header, i, n)) if begin < i < n and s.header[i] != MARK_INERT else i
+        k = k if k < n and s.header[k] == c'?' else i
+        i = skip_question_marks(s, k, n)
     cut_glued_suffix(s, t)
     k = skip_separators(s.header, i, n)
     if whole and k == n:
         return n
     if whole and mark == MARK_CHANNEL and s.channel_code != FINAL and s.recipient.n == 0 and is_noise(s, k, n):
         return n
-    if at_end:
+    if at_end and i == read:                               # no part comes after question marks
         w = peek_word(s.header, i, n)
         if w.at + w.n == n and may_become_part(s, t, w, mark, i == begin):
             return n
