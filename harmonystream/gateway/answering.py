@@ -283,7 +283,9 @@ class Gateway:
         engine writes it.
         """
         request = self._read(api, body, record, earlier)
-        if request.stored is not None and self.limits.stored and not self.state.is_there:
+        if request.stored is not None and not self.limits.stored:
+            request.stored = None
+        elif request.stored is not None and not self.state.is_there:
             request.stored = None
             record.is_not_stored()
         model = self.served(request.model, record.owner) if instead is None else instead
@@ -413,16 +415,13 @@ class Gateway:
     ) -> Response:
         quota = self._quota(record)
 
-        async def ended(stream: Any) -> None:
+        async def ended(stream: Any) -> Callable[[bytes], bytes] | None:
             self.state.take(record.owner, record.answered(), quota)
             if self._log_contents:
                 record.contents["answered"] = stream.response()
-            if request.stored is not None and record.error is None and self.limits.stored:
-                try:
-                    await self.state.put(record.owner, request.stored, stream.response())
-                except StateError as error:  # the answer is complete even so
-                    log.error("request %s: its response is not stored: %s", record.id, error)
-                    record.is_not_stored()
+            if request.stored is None or (record.error is None and await self._store(record, request.stored, stream)):
+                return None
+            return responses_api.not_stored
 
         def failed(error: BaseException) -> dict[str, str | None]:
             refused = refused_for(error)
@@ -454,6 +453,17 @@ class Gateway:
         if whole is not None and record.stored is False and request.stored is not None:
             whole["store"] = False
         return Response(status_code=GONE) if whole is None else Json(whole)
+
+    async def _store(self, record: RequestRecord, items: list[Any], stream: Any) -> bool:
+        """Store a complete response. Is it stored? The answer is complete in any case."""
+        try:
+            kept = await self.state.put(record.owner, items, stream.response())
+        except StateError as error:
+            log.error("request %s: its response is not stored: %s", record.id, error)
+            kept = False
+        if not kept:
+            record.is_not_stored()
+        return kept
 
     def _engine_failed(self, model: str, engine: str, error: EngineError) -> None:
         self.metrics.engine_errors.labels(model, engine, error.kind).inc()

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterable, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from inspect import isawaitable
 from time import monotonic
 from typing import Any, TypeAlias, overload
 
@@ -27,7 +28,7 @@ _TICK = 0.1  # seconds between checks of the time limits
 PING = b": keep-alive\n\n"  # a comment: no client shows it
 FAILED = "The response ended with an internal error."
 
-Hook: TypeAlias = "Callable[[Any], Awaitable[None] | None]"
+Hook: TypeAlias = "Callable[[Any], Awaitable[Any] | Any]"
 
 _log = logging.getLogger("harmonystream")
 
@@ -55,7 +56,8 @@ class EventStreamResponse(Response):
     emitter's error(), or a function that takes the exception and returns one of these. The default reveals nothing
     about the exception.
     on_end: called with the stream (the first one of a list) after its end and before its last frame is sent, so that a
-    stored response exists when the client asks for it. May be async.
+    stored response exists when the client asks for it. May be async. It may return a function, which gets the last
+    frames and returns what is sent instead, for example because the response could not be stored.
     on_error: called with the exception, which is then not logged. May be async.
 
     Raises TypeError or ValueError for arguments that cannot become a response.
@@ -105,7 +107,7 @@ class EventStreamResponse(Response):
         self._sending = True  # is the source's task? It begins with the head
         self._comment: asyncio.Event | None = None  # set once the comment that is being sent has been sent
         self._complete = False  # set once the last frame has been sent
-        self._ending: asyncio.Future[None] | None = None  # on_end, which a disconnect does not interrupt
+        self._ending: asyncio.Future[bytes] | None = None  # on_end, which a disconnect does not interrupt
         self._stopped = False  # have we cancelled the task ourselves?
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -168,8 +170,7 @@ class EventStreamResponse(Response):
                 self._sent_at = monotonic()
             if frames is None:
                 frames = reader.finish(Finished())
-            await self._end()
-            await self._send(send, _body(frames, last=True), last=True)
+            await self._send(send, _body(await self._end(frames), last=True), last=True)
         except _GoneError:
             pass
         except (Exception, asyncio.CancelledError) as error:
@@ -179,21 +180,26 @@ class EventStreamResponse(Response):
         finally:
             await _close(self._tokens)
 
-    async def _end(self) -> None:
-        """Finish everything on the server before the client can ask for the stored response."""
-        if self._on_end is not None:
-            self._ending = asyncio.ensure_future(self._run_on_end())
-            await asyncio.shield(self._ending)
+    async def _end(self, frames: bytes) -> bytes:
+        """Finish everything on the server before the client can ask for the stored response. Returns the last frames
+        that are sent.
+        """
+        if self._on_end is None:
+            return frames
+        self._ending = asyncio.ensure_future(self._run_on_end(frames))
+        return await asyncio.shield(self._ending)
 
-    async def _run_on_end(self) -> None:
+    async def _run_on_end(self, frames: bytes) -> bytes:
         try:
-            await _call(self._on_end, self._reader.streams[0])
+            changed = await _call(self._on_end, self._reader.streams[0])
+            return frames if changed is None else bytes(changed(frames))
         except Exception as error:
             await self._tell(error)
+            return frames
 
     async def _fail(self, send: Send, error: BaseException) -> None:
         frames = self._last_words(error)
-        await self._end()
+        frames = await self._end(frames)
         with suppress(_GoneError):
             await self._send(send, _body(frames, last=True), last=True)
         if isinstance(error, asyncio.CancelledError):
@@ -357,10 +363,9 @@ async def _whole(reader: Reader, tokens: AsyncIterable[Any], on_end: Hook | None
         await _close(tokens)
 
 
-async def _call(hook: Hook | None, about: Any) -> None:
+async def _call(hook: Hook | None, about: Any) -> Any:
     made = None if hook is None else hook(about)
-    if made is not None:
-        await made
+    return await made if isawaitable(made) else made
 
 
 def _caused(error: Exception, cause: BaseException) -> Exception:

@@ -219,20 +219,21 @@ class RedisState:
 
     # --- stored responses ---------------------------------------------------------------------------------------------
 
-    async def put(self, owner: str, items: list[Any], response: dict[str, Any]) -> None:
+    async def put(self, owner: str, items: list[Any], response: dict[str, Any]) -> bool:
         limits, key = self._limits, self._seal.name(owner, response["id"])
         packed = await asyncio.to_thread(self._packed, key, items, response)
         if sum(map(len, packed)) > limits.stored_bytes or limits.stored < 1:
-            return
+            return False
         named = [self._seal.name(owner, "item", item["id"]) for item in response["output"]]
         bounds = [limits.stored_seconds, limits.stored, limits.stored_bytes, limits.stored_per_key]
         arguments = [key, self._seal.name(owner), *packed, *bounds, *named]
         try:
-            await self._link.ask(partial(self._scripts["PUT"], keys=[_P], args=arguments))
+            kept = await self._link.ask(partial(self._scripts["PUT"], keys=[_P], args=arguments))
         except StateError:
             self._full_until = monotonic() + PAUSE
             raise
         self._full_until = 0.0
+        return bool(kept)
 
     def _packed(self, key: str, items: list[Any], response: dict[str, Any]) -> list[bytes]:
         return [self._seal.packed(f"{key} input", items), self._seal.packed(f"{key} response", response)]

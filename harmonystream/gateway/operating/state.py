@@ -55,8 +55,8 @@ class State(Protocol):
     def open(self) -> dict[str, int]:
         """How many requests each owner has open here, where there is a limit."""
 
-    async def put(self, owner: str, items: list[Any], response: dict[str, Any]) -> None:
-        """Keep a response, and the input items that it answers. A response that is too large by itself is not kept."""
+    async def put(self, owner: str, items: list[Any], response: dict[str, Any]) -> bool:
+        """Keep a response, and the input items that it answers. Is it kept? One that is too large by itself is not."""
 
     async def response(self, owner: str, id: str) -> tuple[list[Any], dict[str, Any]] | None:
         """The input items that a response answers, those of earlier responses included, and the response."""
@@ -128,8 +128,8 @@ class LocalState:
     async def enter(self, owner: str, quota: Quota) -> None:
         self.quotas.enter(owner, quota)
 
-    async def put(self, owner: str, items: list[Any], response: dict[str, Any]) -> None:
-        await _in_thread(partial(self.store.put, owner, items, response))
+    async def put(self, owner: str, items: list[Any], response: dict[str, Any]) -> bool:
+        return await _in_thread(partial(self.store.put, owner, items, response))
 
     async def response(self, owner: str, id: str) -> tuple[list[Any], dict[str, Any]] | None:
         return await _in_thread(partial(self.store.response, owner, id))

@@ -93,15 +93,15 @@ class Store:
         return count, size
 
     @_alone
-    def put(self, owner: str, items: list[Any], response: dict[str, Any]) -> None:
-        """Keep a response, and the input items that it answers. A response that is too large by itself is not kept.
+    def put(self, owner: str, items: list[Any], response: dict[str, Any]) -> bool:
+        """Keep a response, and the input items that it answers. Is it kept? One that is too large by itself is not.
 
         Raises `sqlite3.Error` if it cannot be kept, for example because the disk is full.
         """
         said, answered = json.dumps(items), json.dumps(response)
         size = len(said) + len(answered)
         if size > self._most_size or self._most < 1:
-            return
+            return False
         key, run = _key(owner, response["id"]), self._database.execute
         with writing(self._database):
             self._delete("key = ?", key)
@@ -125,6 +125,7 @@ class Store:
                 most = f"SELECT owner FROM owners ORDER BY {share} DESC, owner = ? DESC LIMIT 1"
                 oldest = f"SELECT MIN(number) FROM responses WHERE owner = ({most})"
                 self._delete(f"number = ({oldest})", self._most, self._most_size, owner)
+            return run("SELECT 1 FROM responses WHERE key = ?", (key,)).fetchone() is not None
 
     def _has_too_much(self) -> bool:
         count, size = self._totals()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..._native.stream.parser import Parser
 from ...emit import ResponsesStream, call_ids_of
+from ...emit.common.payload import to_json
 from ...emit.responses.offered import OfferedResponses
 from ..refused import Refused
 from .chat_api import form_of
@@ -18,7 +20,7 @@ from .sealed_reasoning import opened, sealed
 from .tool_choices import choose, offer
 from .unsupported import Unsupported
 
-__all__ = ["Earlier", "read", "references", "streams"]
+__all__ = ["Earlier", "not_stored", "read", "references", "streams"]
 
 Earlier = Callable[[str, str], list[Any]]
 """(kind, id) -> the items of a "response" and of all before it, or the one "item" with this id. Raises `Refused`."""
@@ -112,6 +114,14 @@ def _with_offered_names(request: ApiRequest) -> list[Any]:
         return {**item, "name": shown.get((item["namespace"], name), name)} if isinstance(name, str) else item
 
     return [renamed(item) for item in request.messages] if shown else request.messages
+
+
+def not_stored(frames: bytes) -> bytes:
+    """The last frames of a stream, whose response says that it is not stored."""
+    before, data, last = frames.rpartition(b"data: ")
+    event = json.loads(last)
+    event["response"]["store"] = False
+    return before + data + f"{to_json(event)}\n\n".encode("utf-8", "replace")
 
 
 def streams(
