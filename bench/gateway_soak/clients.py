@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from collections import Counter
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -49,10 +50,20 @@ def read(api: str, text: str) -> tuple[Counter[int], bool]:
 
 
 class Clients:
-    """Clients that ask again and again. counts: of what happened; wrong: what must not happen, in words."""
+    """Clients that ask again and again. counts: of what happened; wrong: what must not happen, in words.
 
-    def __init__(self, url: str, streams: int, seed: int) -> None:
-        self._url, self._streams = url, streams
+    headers: of all requests. may_break: may a connection that began at this time of the loop have been broken?
+    """
+
+    def __init__(
+        self,
+        url: str,
+        streams: int,
+        seed: int,
+        headers: dict[str, str] | None = None,
+        may_break: Callable[[float], bool] = lambda began: False,
+    ) -> None:
+        self._url, self._streams, self._headers, self._may_break = url, streams, headers, may_break
         self._random = Random(seed)
         self._next = 0
         self.counts: Counter[str] = Counter()
@@ -61,7 +72,8 @@ class Clients:
     async def run(self, seconds: float) -> None:
         until = asyncio.get_running_loop().time() + seconds
         connector = aiohttp.TCPConnector(limit=0)
-        async with aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(120)) as session:
+        timeout = aiohttp.ClientTimeout(120)
+        async with aiohttp.ClientSession(connector=connector, timeout=timeout, headers=self._headers) as session:
             await asyncio.gather(*(self._ask_until(session, until) for _ in range(self._streams)))
 
     async def _ask_until(self, session: aiohttp.ClientSession, until: float) -> None:
@@ -69,9 +81,13 @@ class Clients:
         await asyncio.sleep(self._random.random())
         while loop.time() < until:
             number, self._next = self._next, self._next + 1
+            began = loop.time()
             try:
                 await self._ask(session, number)
             except (aiohttp.ClientError, asyncio.TimeoutError, ValueError) as error:
+                if isinstance(error, aiohttp.ClientError) and self._may_break(began):
+                    self.counts["broken by a kill"] += 1
+                    continue
                 self.wrong.append(f"{number}: {error!r}")
 
     async def _ask(self, session: aiohttp.ClientSession, number: int) -> None:
@@ -102,6 +118,9 @@ class Clients:
             await asyncio.sleep(0.01)
         return b"".join(pieces).decode()
 
+    def completed(self, number: int, text: str) -> None:
+        """A whole stream of Responses has been read."""
+
     def _judge(self, api: str, number: int, status: int, text: str) -> None:
         fault = FAULTS.get(number % 20)
         if status != 200:
@@ -111,6 +130,8 @@ class Clients:
             return
         found, ended = read(api, text)
         whole = found == {number: WORDS}
+        if api == "responses" and whole:
+            self.completed(number, text)
         code = re.findall(r'"(engine_\w+)"', text)
         self.counts["whole" if whole else f"ended with {code[-1] if code else 'no error'}"] += 1
         if set(found) - {number}:

@@ -1,0 +1,335 @@
+"""Three gateways, nginx, a store and three engines, all killed in turn under load; exit status 1 if anything is wrong.
+
+The gateways are `harmonystream serve --config`, and nginx has the site of examples/gateway/several. Every few seconds
+an engine, a gateway or the store is killed with -9 and started again, or a gateway is stopped and started. Streams are
+judged as in `bench.gateway_soak`; only a gateway that is killed may break those it has open. Nothing that was
+acknowledged may be lost: each response with `"store": true` is read again at the end, by its owner, and by nobody else.
+One key has a limit of tokens. What it was given may be more than the limit by one request, and by what gateways had
+not yet told the store when they were killed. Linux only; it needs nginx, and Valkey or Redis.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import aiohttp
+
+from bench.gateway_soak.__main__ import beside, free_ports
+from bench.gateway_soak.clients import Clients
+from bench.worker import ROOT
+from harmonystream.gateway.operating.keys import line_of
+
+GATEWAYS = ENGINES = 3
+RATE = 20_000
+"""Tokens a minute of the key with a limit."""
+KEYS = ("streams", "one", "other", "limited")
+SETTINGS = """
+keys = "keys.txt"
+store = "redis://127.0.0.1:{store}"
+[limits]
+first_token = 5
+silence = 5
+retries = 2
+queue_seconds = 60
+status_wait = 1
+keep_alive = 1
+drain = 20
+stored = 1000000
+stored_bytes = 1000000000
+[models."gpt-oss"]
+"""
+NGINX = """
+daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/nginx.log;
+events {{ worker_connections 8192; }}
+http {{
+    access_log off;
+    client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
+    {site}
+}}
+"""
+
+
+class Everything:
+    """All processes. kills: when a gateway was killed; outages: when the store was, and when it was back."""
+
+    def __init__(self, folder: Path, pause: float) -> None:
+        self._folder, self._pause = folder, pause
+        self.port, self._store, *rest = free_ports(2 + GATEWAYS + ENGINES)
+        self.gateways, self._engines = rest[:GATEWAYS], rest[GATEWAYS:]
+        self.kills: list[float] = []
+        self.counts: Counter[str] = Counter()
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        lines = [
+            f'[[models."gpt-oss".engines]]\nurl = "http://127.0.0.1:{port}"\nmodel = "m"\n' for port in self._engines
+        ]
+        (folder / "gateway.toml").write_text(SETTINGS.format(store=self._store) + "".join(lines), "utf-8")
+        options = {"limited": f" tokens_per_minute={RATE}"}
+        keys = [line_of(name, key_of(name)) + options.get(name, "") for name in KEYS]
+        (folder / "keys.txt").write_text("\n".join(keys) + "\n", "utf-8")
+        site = (ROOT / "examples/gateway/several/nginx.conf").read_text("utf-8")
+        site = site.replace("listen 80;", f"listen 127.0.0.1:{self.port};")
+        for at, port in enumerate(self.gateways, 1):
+            site = site.replace(f"server gateway-{at}:8000", f"server 127.0.0.1:{port}")
+        (folder / "nginx.conf").write_text(NGINX.format(folder=folder, site=site), "utf-8")
+        self.start("store")
+        for at in range(ENGINES):
+            self.start(f"engine {at}")
+        for at in range(GATEWAYS):
+            self.start(f"gateway {at}")
+        self.start("nginx")
+
+    def _command(self, name: str) -> list[str]:
+        kind, _, at = name.partition(" ")
+        if kind == "engine":
+            return [sys.executable, "-m", "bench.gateway_soak.engine", str(self._engines[int(at)]), str(self._pause)]
+        if kind == "gateway":
+            serve = [sys.executable, "-m", "harmonystream", "serve", "--port", str(self.gateways[int(at)])]
+            return [*serve, "--config", str(self._folder / "gateway.toml")]
+        if kind == "nginx":
+            return [found("nginx"), "-p", str(self._folder), "-c", str(self._folder / "nginx.conf")]
+        data = ["--dir", str(self._folder), "--bind", "127.0.0.1", "--appendonly", "yes", "--appendfsync", "always"]
+        return [found("valkey-server", "redis-server"), "--port", str(self._store), "--save", "", *data]
+
+    def start(self, name: str) -> None:
+        with (self._folder / f"{name.replace(' ', '-')}.log").open("ab") as log:
+            self._running[name] = subprocess.Popen(self._command(name), cwd=ROOT, stdout=log, stderr=log)
+
+    async def end(self, name: str, number: signal.Signals) -> None:
+        process = self._running[name]
+        if number == signal.SIGKILL and name.startswith("gateway"):
+            self.kills.append(asyncio.get_running_loop().time())
+        process.send_signal(number)
+        await asyncio.to_thread(process.wait, 60)
+        self.counts[f"{name.split()[0]}s {'killed' if number == signal.SIGKILL else 'restarted'}"] += 1
+
+    async def ready(self, port: int, store: bool = False) -> None:
+        """Wait until a gateway answers. store: and has its store."""
+        async with aiohttp.ClientSession() as session:
+            for _ in range(600):
+                with suppress(OSError, aiohttp.ClientError):
+                    async with session.get(f"http://127.0.0.1:{port}/health/ready") as response:
+                        said = await response.json()
+                        if response.status == 200 and (not store or said["store"] == "ok"):
+                            return
+                await asyncio.sleep(0.1)
+        raise SystemExit("a gateway did not start")
+
+    async def kill_in_turn(self, every: float) -> None:
+        """For ever: an engine, a gateway, the store, and a gateway that is only stopped."""
+        turn = 0
+        while True:
+            for name, number, pause in (
+                (f"engine {turn % ENGINES}", signal.SIGKILL, 0.0),
+                (f"gateway {turn % GATEWAYS}", signal.SIGKILL, 0.0),
+                ("store", signal.SIGKILL, 2.0),
+                (f"gateway {(turn + 1) % GATEWAYS}", signal.SIGTERM, 0.0),
+            ):
+                await asyncio.sleep(every)
+                await self.end(name, number)
+                await asyncio.sleep(pause)
+                self.start(name)
+                if name.startswith("gateway"):
+                    await self.ready(self.gateways[int(name.split()[1])])
+            turn += 1
+
+    def may_break(self, began: float) -> bool:
+        """May a connection that began then have been broken by a kill?"""
+        return any(kill >= began - 1 for kill in self.kills)
+
+    def memory(self) -> list[int]:
+        """MB of each gateway."""
+        pids = [self._running[f"gateway {at}"].pid for at in range(GATEWAYS)]
+        return [int(Path(f"/proc/{pid}/statm").read_text("utf-8").split()[1]) * 4096 // 10**6 for pid in pids]
+
+    def stop(self) -> None:
+        for process in self._running.values():
+            process.kill()
+            process.wait()
+
+    def tracebacks(self) -> list[str]:
+        logs = "".join(path.read_text("utf-8", "replace") for path in self._folder.glob("gateway-*.log"))
+        return [f"a traceback in the log: …{trace[:1500]}" for trace in logs.split("Traceback")[1:4]]
+
+
+def found(*names: str) -> str:
+    for name in names:
+        if path := shutil.which(name) or shutil.which(name, path="/usr/sbin"):
+            return path
+    print(f"{' and '.join(names)} not installed: nothing is soaked")
+    raise SystemExit(0)
+
+
+def key_of(name: str) -> str:
+    return f"the-key-of-{name}"
+
+
+def headers_of(name: str) -> dict[str, str]:
+    return {"x-api-key": key_of(name)}
+
+
+class Streams(Clients):
+    """The streaming clients, which note the stored responses that they were promised."""
+
+    promised: dict[str, int]
+
+    def completed(self, number: int, text: str) -> None:
+        ends = re.findall(r'^data: (\{"type": ?"response.completed".*)$', text, re.M)
+        response = json.loads(ends[-1])["response"]
+        if response["store"]:
+            self.promised[response["id"]] = number
+        else:
+            self.counts["said not to be stored"] += 1
+
+
+class Keepers:
+    """Conversations of two owners, by `previous_response_id`, and a third owner who has a limit of tokens."""
+
+    def __init__(self, url: str, everything: Everything, seed: int) -> None:
+        self._url, self._everything, self._random = url, everything, Random(seed)
+        self.promised: dict[str, dict[str, int]] = {"one": {}, "other": {}}
+        self.counts: Counter[str] = Counter()
+        self.wrong: list[str] = []
+        self.used = self.largest = 0
+
+    async def run(self, seconds: float) -> None:
+        until = asyncio.get_running_loop().time() + seconds
+        async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(120)) as session:
+            talks = [self._talk(session, owner, at, until) for owner in self.promised for at in range(4)]
+            await asyncio.gather(*talks, self._spend(session, until))
+
+    async def _post(self, session: aiohttp.ClientSession, owner: str, body: dict[str, Any]) -> tuple[int, Any]:
+        """Status and answer; 0 if the connection was broken by a kill."""
+        began = asyncio.get_running_loop().time()
+        try:
+            async with session.post(f"{self._url}/v1/responses", json=body, headers=headers_of(owner)) as response:
+                text = await response.text()
+                return response.status, json.loads(text) if text.startswith("{") else text
+        except aiohttp.ClientError as error:
+            if not self._everything.may_break(began):
+                self.wrong.append(f"{owner}: {error!r}")
+            return 0, None
+
+    async def _talk(self, session: aiohttp.ClientSession, owner: str, at: int, until: float) -> None:
+        loop, last, turn = asyncio.get_running_loop(), None, 0
+        while loop.time() < until:
+            number = 20 * self._random.randrange(10**6)  # one for which the engine does not fail
+            body: dict[str, Any] = {"model": "gpt-oss", "input": f"number {number}"}
+            if last is not None and turn % 8:
+                body["previous_response_id"] = last
+            began = loop.time()
+            status, said = await self._post(session, owner, body)
+            self.counts[f"kept, status {status}"] += 1
+            if status == 200:
+                text = "".join(part["text"] for item in said["output"] for part in item.get("content", ()))
+                if set(re.findall(r"n(\d+)", text)) != {str(number)}:
+                    self.wrong.append(f"{owner}: another answer: {text[:100]}")
+                turn += 1
+                last = said["id"] if said["store"] else None
+                if said["store"]:
+                    self.promised[owner][said["id"]] = number
+            elif status == 404 or (status < 500 and status):
+                self.wrong.append(f"{owner}: status {status}: {said}")
+            elif status in (502, 504) and not self._everything.may_break(began):
+                self.wrong.append(f"{owner}: status {status}: {str(said)[:300]}")
+            await asyncio.sleep(0.2 if status == 200 else 0.5)
+
+    async def _spend(self, session: aiohttp.ClientSession, until: float) -> None:
+        """Use as much as the limit gives, one request after the other."""
+        loop = asyncio.get_running_loop()
+        while loop.time() < until:
+            number = 20 * self._random.randrange(10**6)
+            body = {"model": "gpt-oss", "input": f"number {number} " + "word " * 1500, "store": False}
+            status, said = await self._post(session, "limited", body)
+            self.counts[f"limited, status {status}"] += 1
+            if status == 200:
+                self.used += said["usage"]["total_tokens"]
+                self.largest = max(self.largest, said["usage"]["total_tokens"])
+            else:
+                await asyncio.sleep(0.1)
+
+
+async def read_again(url: str, owner: str, promised: dict[str, int], others: list[str], wrong: list[str]) -> None:
+    """Each stored response is there for its owner, and for nobody else."""
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(60)) as session:
+        for at, (id, number) in enumerate(promised.items()):
+            async with session.get(f"{url}/v1/responses/{id}", headers=headers_of(owner)) as response:
+                text = await response.text()
+                if response.status != 200 or f" n{number} " not in text:
+                    wrong.append(f"{owner}: {id} was stored, and is lost: status {response.status}: {text[:200]}")
+            if at % 20 == 0:
+                for other in others:
+                    async with session.get(f"{url}/v1/responses/{id}", headers=headers_of(other)) as response:
+                        if response.status != 404:
+                            wrong.append(f"{other} reads a response of {owner}: status {response.status}")
+
+
+async def soak(everything: Everything, given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    url = f"http://127.0.0.1:{everything.port}"
+    for port in everything.gateways:
+        await everything.ready(port, store=True)
+    streams = Streams(url, given.streams, given.seed, headers_of("streams"), everything.may_break)
+    streams.promised = {}
+    keepers = Keepers(url, everything, given.seed)
+    began = time.monotonic()
+    async with beside(everything.kill_in_turn(given.kill_every)):
+        await asyncio.gather(streams.run(given.seconds), keepers.run(given.seconds))
+    took = time.monotonic() - began
+    for name in ("store", *(f"gateway {at}" for at in range(GATEWAYS))):
+        if everything._running[name].poll() is not None:
+            everything.start(name)
+    for port in everything.gateways:
+        await everything.ready(port, store=True)
+    wrong = [*streams.wrong, *keepers.wrong]
+    promised = {**keepers.promised, "streams": streams.promised}
+    for owner, ids in promised.items():
+        await read_again(url, owner, ids, [name for name in KEYS if name != owner], wrong)
+    most = RATE * (1 + took / 60) + keepers.largest * (1 + len(everything.kills))
+    if keepers.used > most:
+        wrong.append(f"the limited key was given {keepers.used} tokens, and may have {most:.0f}")
+    figures: dict[str, Any] = {"seconds": round(took), "streams at once": given.streams}
+    figures |= dict(sorted({**streams.counts, **keepers.counts, **everything.counts}.items()))
+    figures |= {"stored responses read again": sum(map(len, promised.values()))}
+    figures |= {"tokens of the limited key": keepers.used, "its limit in this time": round(RATE * (1 + took / 60))}
+    figures |= {"its largest request": keepers.largest, "MB of each gateway": everything.memory()}
+    return figures, wrong
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--seconds", type=float, default=600.0)
+    options.add_argument("--streams", type=int, default=500)
+    options.add_argument("--kill-every", type=float, default=8.0, help="seconds")
+    options.add_argument("--seed", type=int, default=1)
+    given = options.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        everything = Everything(Path(folder), 0.0005 * given.streams)
+        try:
+            figures, wrong = asyncio.run(soak(everything, given))
+        finally:
+            everything.stop()
+        wrong += everything.tracebacks()
+    print("| what | how many |\n|---|--:|")
+    for name, value in {**figures, "wrong": len(wrong)}.items():
+        print(f"| {name} | {value} |")
+    for one in wrong[:20]:
+        print(one)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
