@@ -91,6 +91,7 @@ def load(path: str | os.PathLike[str], *, encode: Callable[[str], list[int]] | N
     import mmap
 
     _check_order()
+    path = os.fspath(path)
     with open(path, "rb") as file:
         if os.fstat(file.fileno()).st_size < _HEADER.size:
             raise VocabError("not a usable vocabulary file: it is truncated")
@@ -100,9 +101,7 @@ def load(path: str | os.PathLike[str], *, encode: Callable[[str], list[int]] | N
         name = str(data[header.name_at : header.encoder_at], "utf-8")
     except UnicodeDecodeError:
         raise VocabError("not a usable vocabulary file: its name is not text") from None
-    vocab = vocab_of(
-        data[_HEADER.size :], header.n, header.size, header.fingerprint, name, os.path.abspath(os.fspath(path))
-    )
+    vocab = vocab_of(data[_HEADER.size :], header.n, header.size, header.fingerprint, name, os.path.abspath(path))
     encoder: Encoder | None = None
     if encode is not None:
         encoder = Pieces(vocab.control, encode)

@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -208,6 +209,20 @@ def test_a_parser_is_one_emitters(api: str, dicts: bool) -> None:
     first.start()
     with pytest.raises(ValueError, match="another emitter has started with this parser"):
         second.events() if dicts else second.start()
+    refused = "^an emitter has started with this parser, and would lack what is read beside it"
+    beside: list[Callable[[], object]] = [lambda: parser.feed(200005), lambda: parser.feed([200005, 35644])]
+    beside += [lambda: parser.feed_text("a"), lambda: parser.feed_delta("a"), lambda: parser.feed_delta([200005])]
+    beside += [lambda: parser.finish("stop"), parser.finish_delta]
+    for read in beside:
+        with pytest.raises(ValueError, match=refused):
+            read()
+    assert parser.position == 0
+    first.feed([200005, 17196, 200008])
+    beside += [lambda: parser.feed(13225), lambda: parser.feed_delta(13225), lambda: parser.feed([])]
+    for read in beside:
+        with pytest.raises(ValueError, match=refused):
+            read()
+    assert parser.position == 3
     assert first.finish("stop")
     parser.reset()
     assert kinds[api]().start()

@@ -73,7 +73,7 @@ def test_all_streams_of_a_step_are_its_own(fed):
         *(lambda s=s: s.feed(13225) for s in (stream, other)),
         *(lambda s=s: s.response() for s in (stream, other)),
         *(lambda s=s: s.finish("stop") for s in (stream, other)),
-        *(lambda s=s: s.parser.feed([1, 2]) for s in (stream, other)),
+        *(lambda s=s: s.parser.reset() for s in (stream, other)),
         *(lambda s=s: s.error("mine") for s in (stream, other)),
         lambda: setattr(other, "_number", 5),
         lambda: setattr(other, "_watched", True),
@@ -187,7 +187,7 @@ def test_the_lock_holds_during_a_long_call(made, format):
 
     def disturb():
         while not done.is_set():
-            for call in (lambda: stream.feed(unit), lambda: parser.feed([unit])):
+            for call in (lambda: stream.feed(unit), lambda: stream.feed([unit])):
                 try:
                     call()
                     taken.append(None)

@@ -90,7 +90,7 @@ def test_a_start_that_ends_inside_a_marker_is_refused():
         ({"empty_args": None}, TypeError, "empty_args"),
         ({"empty_args": "x" * 300}, ValueError, "at most 256"),
         ({"start": "answer", "prompt": "x"}, ValueError, "not both"),
-        ({"prompt": 1.5}, TypeError, "not float"),
+        ({"prompt": 1.5}, TypeError, "not 1.5"),
         ({"tools": "f"}, TypeError, "list of names"),
         ({"tools": [3]}, TypeError, "a name, a dict"),
         ({"nonsense": 1}, TypeError, "nonsense"),

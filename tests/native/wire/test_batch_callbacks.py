@@ -32,7 +32,7 @@ def test_an_emitter_that_calls_the_batch_which_feeds_it():
     emitter.start()
     slot = batch.add(emitter)
     calls = [lambda: batch.feed([slot], [1]), lambda: batch.close(slot), batch.open, lambda: batch.finish(slot)]
-    calls += [lambda: emitter.parser.feed(1), lambda: emitter.parser.reset()]
+    calls += [emitter.parser.fork, lambda: emitter.parser.reset()]
     refused = []
 
     def asked(start):
@@ -140,6 +140,6 @@ def test_a_step_refuses_an_emitter_that_broke_or_ended_since_the_last_one():
             batch.feed_sse(slots[1:], [11, 11])
     assert used.feed(11)
     assert batch.feed_sse(slots[2:], [11])[0]
-    used.parser.finish("stop")
-    with pytest.raises(ValueError, match="slot 2: the stream is finished"):
+    used.finish("stop")
+    with pytest.raises(ValueError, match="slot 2: this stream has ended"):
         batch.feed_sse(slots[2:], [11])

@@ -1,5 +1,7 @@
 # The vocabulary: every token's bytes in one blob, flags per id, control ids by name. Built once, never changed.
 
+from collections.abc import Mapping
+
 from cpython.buffer cimport PyBuffer_Release
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -33,13 +35,23 @@ cdef class Vocab:
     given twice.
     """
 
-    def __cinit__(self, tokens, control, str name="", encoder=None):
+    def __cinit__(self, tokens=None, control=UNFILLED, name="", encoder=None):
+        if tokens is None or (control is UNFILLED and tokens is not UNFILLED):
+            raise TypeError("Vocab() needs tokens, the bytes of each id, and control, the names and ids of its control "
+                            "tokens ({} for none): the loaders of harmonystream.vocab read them from a tokenizer")
+        if not isinstance(name, str):
+            raise TypeError(f"name is a str, not {name!r:.80}")
+        if encoder is not None and not hasattr(encoder, "ordinary_many"):
+            raise TypeError(f"encoder is what a loader of harmonystream.vocab makes, not {encoder!r:.80}: to encode with "
+                            "a function, pass it to from_bytes(encode=)")
         self.name = name
         self.encoder = encoder
         self.by_name = {}
         self.programs = {}
         if tokens is UNFILLED:
             return
+        if isinstance(tokens, (str, bytes, dict)) or not hasattr(tokens, "__iter__"):
+            raise TypeError(f"tokens is a list of the bytes of each id, not {type(tokens).__name__}")
         cdef list items = list(tokens)
         cdef Py_ssize_t size = 0, n = len(items)
         cdef Py_ssize_t i
@@ -158,7 +170,7 @@ cdef class Vocab:
                  if not any([name.startswith(begins) or self.spells(name.encode()) for name in spellings])]
         return tuple(found)
 
-    def encode(self, str text not None, *, control=False):
+    def encode(self, text, *, control=False):
         """The ids of a text, as a list.
 
         By default the whole text is ordinary: a control token that is spelled in it never becomes a control id. With
@@ -169,6 +181,8 @@ cdef class Vocab:
         if self.encoder is None:
             raise VocabError(f"{self!r} cannot encode text: load it with from_tiktoken() or from_tokenizers(), "
                              "or pass encode= to from_bytes()")
+        if not isinstance(text, str):
+            raise TypeError(f"encode() takes a str, not {type(text).__name__}: encode_many() takes a list of them")
         return self.encoder.marked(text) if control else self.encoder.ordinary(text)
 
     def encode_many(self, texts, *, control=False):
@@ -179,6 +193,12 @@ cdef class Vocab:
         """
         if self.encoder is None:
             self.encode("")
+        if isinstance(texts, (str, bytes)) or not hasattr(texts, "__iter__"):
+            raise TypeError(f"encode_many() takes a list of str, not {type(texts).__name__}: encode() takes one str")
+        texts = list(texts)
+        for i, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise TypeError(f"encode_many() takes a list of str, and item {i} is {type(text).__name__}")
         return self.encoder.marked_many(texts) if control else self.encoder.ordinary_many(texts)
 
     @property
@@ -232,6 +252,8 @@ cdef class Vocab:
 cdef dict checked_controls(object control):
     """Names and ids as exact str and int: a subclass may answer in its own way."""
     cdef dict found = {}, seen = {}
+    if control is not None and not isinstance(control, Mapping):
+        raise TypeError(f"control maps names (str) to ids (int), not {control!r:.80}")
     for key, tid in dict(control or {}).items():
         if not isinstance(key, str) or not isinstance(tid, int) or isinstance(tid, bool):
             raise TypeError(f"control maps names (str) to ids (int), not {key!r} to {tid!r}")

@@ -18,6 +18,7 @@ cdef class Parser(OpenStream):
     cdef str text_of(self, Py_ssize_t tid)
     cdef tuple run_ids(self, object given)
     cdef tuple run_span(self, const uint32_t* ids, Py_ssize_t n)
+    cdef int check_alone(self) except -1
     cdef tuple quick(self, Py_ssize_t tid)
     cdef int copy_state(self, Parser other) except -1
     cdef int read_ids(self, const uint32_t* ids, Py_ssize_t n, Out* out) except -1

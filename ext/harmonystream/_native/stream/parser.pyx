@@ -102,11 +102,14 @@ cdef class Parser(OpenStream):
     """
 
     def __cinit__(self, format="harmony", vocab=None, *, tools=None, start="auto", prompt=None, strict=False,
-                  str trim="seams",
-                  str empty_args not None="{}", max_hold=1 << 20, check_stops=True,
+                  trim="seams",
+                  empty_args="{}", max_hold=1 << 20, check_stops=True,
                   watch=()):
-        if trim != "seams" and trim != "none":
-            raise ValueError(f"trim is 'seams' or 'none', not {trim!r}")
+        if not isinstance(trim, str) or trim not in ("seams", "none"):
+            raise ValueError(f"trim is 'seams' or 'none', not {trim!r:.80}")
+        if not isinstance(empty_args, str):
+            raise TypeError(f"empty_args is the text that a complete call without arguments gets, '{{}}' or '', "
+                            f"not {empty_args!r:.80}")
         self.take_options(trim == "seams", empty_args, size_of("max_hold", max_hold))
         if vocab is not None and not isinstance(vocab, Vocab):
             raise TypeError(f"vocab is a Vocab, not {type(vocab).__name__}: "
@@ -118,7 +121,7 @@ cdef class Parser(OpenStream):
                 f"{self.program.vocab!r} has none of the tokens at which {self.format!r} stops "
                 f"({', '.join(self.program.format.stops)}), so a decode loop would not end. "
                 "Was the tokenizer loaded with its special tokens, and is it the model's own? "
-                "To read with it all the same, pass check_stops=False")
+                "To read with it anyway, pass check_stops=False")
         if check_stops and self.program.tags != NULL and self.program.vocab is not NO_VOCAB:
             check_turns(self.program.format, self.program.vocab)
         self.tools = tools_of(tools)
@@ -162,7 +165,7 @@ cdef class Parser(OpenStream):
         2**32 - 1; ValueError after finish() or feed_text(); in strict mode ParseError, which carries the events parsed
         before it. Unknown ids become U+FFFD.
         """
-        cdef Py_ssize_t tid = plain_token(self, ids)
+        cdef Py_ssize_t tid = -1 if self.written else plain_token(self, ids)
         cdef str text
         if tid < 0:
             return self.run_ids(ids)
@@ -184,7 +187,7 @@ cdef class Parser(OpenStream):
         cdef Py_ssize_t tid = small_int(given) if PyLong_CheckExact(given) else -1
         cdef tuple events
         if tid >= 0:
-            if ((self.watching or self.program.tags != NULL) and is_free(self)
+            if ((self.watching or self.program.tags != NULL) and is_free(self) and not self.written
                     and tid < <Py_ssize_t>self.program.tables.n):
                 events = self.quick_watched(tid) if self.watching else self.quick(tid)
                 if events is not None:
@@ -239,6 +242,7 @@ cdef class Parser(OpenStream):
 
     cdef tuple run_span(self, const uint32_t* ids, Py_ssize_t n):
         cdef Out out
+        self.check_alone()
         self.read_ids(ids, n, &out)
         return self.release(&out, False)
 
@@ -264,7 +268,9 @@ cdef class Parser(OpenStream):
         """
         cdef Out out
         cdef Piece piece
-        cdef str whole = self.read_text(text, &out, &piece)
+        cdef str whole
+        self.check_alone()
+        whole = self.read_text(text, &out, &piece)
         return self.release(&out, False) if whole is None else self.whole_piece(whole, &piece)
 
     cdef str read_text(self, object text, Out* out, Piece* piece):
@@ -326,7 +332,7 @@ cdef class Parser(OpenStream):
         cdef Ids ids
         cdef Out out
         cdef Piece piece
-        cdef Py_ssize_t tid = plain_token(self, output)
+        cdef Py_ssize_t tid = -1 if self.written else plain_token(self, output)
         cdef str text
         cdef uint8_t kind
         if tid >= 0:
@@ -337,6 +343,7 @@ cdef class Parser(OpenStream):
             return plain_delta(kind, text, self.s.calls)
         if self.watcher is not None:
             raise ValueError("a Delta has no watched values: feed() a parser with watch=")
+        self.check_alone()
         if isinstance(output, (str, bytes)):
             text = self.read_text(output, &out, &piece)
             if text is not None:
@@ -356,6 +363,7 @@ cdef class Parser(OpenStream):
     def finish_delta(self, reason=None):
         """finish() as one `Delta`: what was held. A second call returns an empty one. Then `finish_reason` is known."""
         cdef Out out
+        self.check_alone()
         return self.release(&out, True) if self.read_end(reason, &out) else plain_delta(R_CONTENT, "", 0)
 
     cdef tuple one_delta(self, uint8_t kind, str text, int64_t start, int64_t stop):
@@ -368,7 +376,15 @@ cdef class Parser(OpenStream):
         has them all), or None if it does not say. Decides whether an open call is complete.
         """
         cdef Out out
+        self.check_alone()
         return self.release(&out, False) if self.read_end(reason, &out) else ()
+
+    cdef int check_alone(self) except -1:
+        """Refuse what would be read beside an emitter."""
+        if self.written:
+            raise ValueError("an emitter has started with this parser, and would lack what is read beside it: call the "
+                             "emitter's feed(), feed_text() and finish(), or give each a parser of its own")
+        return 0
 
     cdef bint read_end(self, object reason, Out* out) except -1:
         """Let the machine end the stream, into `out`. The parser is claimed until release() or done(). False: it had

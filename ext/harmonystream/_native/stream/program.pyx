@@ -17,7 +17,6 @@ from harmonystream.errors import FormatError, VocabError
 from harmonystream.formats import Format, HeaderFormat, format_of, is_file
 
 DEBUG = bool(DEBUG_BUILD)
-NO_VOCAB = Vocab([b"?"], {}, "none")
 
 cdef enum:
     MAX_PROGRAMS = 32                  # each is there by its row, and by its name if it has been asked for by that

@@ -25,6 +25,8 @@ cdef int begin_stream(Stream* s, Program program, Tools tools, bint trim, object
     """
     if prompt is not None and start != "auto":
         raise ValueError(f"pass prompt= or start={start!r}, not both: a prompt decides the start by itself")
+    if prompt is not None and not hasattr(prompt, "__len__") and not hasattr(prompt, "__iter__"):
+        raise TypeError(f"prompt is the prompt's token ids or its text, not {prompt!r:.80}")
     if program.tags != NULL:
         return begin_tags(s, program, trim, start, prompt)
     return begin_messages(s, program, tools, start, prompt)
@@ -42,7 +44,7 @@ cdef int begin_tags(Stream* s, Program program, bint trim, object start, object 
             return 0
         tags_open(s, start == "reasoning", start == "answer", True)
         return 1
-    if program.vocab is NO_VOCAB and not isinstance(prompt, (str, bytes)) and len(prompt):
+    if program.vocab is NO_VOCAB and not isinstance(prompt, (str, bytes)) and not is_empty(prompt):
         raise ValueError(f"this parser has no vocabulary, so it cannot read the ids of prompt=: pass the model's, "
                          f"Parser({program.format.name!r}, vocab, prompt=ids), or the prompt's text")
     opened, closed, rest = last_thought(last_turn(prompt, program), program.format)
@@ -50,6 +52,10 @@ cdef int begin_tags(Stream* s, Program program, bint trim, object start, object 
         return 0
     tags_open(s, opened > closed, closed > opened, rest.strip("\n") == "")
     return 1
+
+
+cdef bint is_empty(object prompt) except -1:
+    return hasattr(prompt, "__len__") and len(prompt) == 0
 
 
 cdef tuple spellings(object marker):

@@ -26,6 +26,7 @@ cdef dict NAMES = {"plain": PLAIN_NAME, "function": FUNCTION_NAME, "id": ID_NAME
 cdef dict NEWLINES = {"keep": False, "strip": True}
 cdef dict FENCED_CALLS = {"text": True, "call": False}
 cdef dict BARE_LINES = {"text": False, "call": True}
+cdef dict ENCODINGS = {"": False, "dsml": True}
 cdef dict MENTIONS = {"text": True, "think": False}
 # what opens and closes a call, and what follows a key
 cdef dict BODIES = {"json": b"\0\0\0", "python": b"()=", "object": b"{}:"}
@@ -114,6 +115,7 @@ cdef class Row:
         t.control, t.examples = bool(format.control), choice(format, "fenced", FENCED_CALLS)
         t.mentions, t.ends_reasoning = choice(format, "mention", MENTIONS), choice(format, "after_call", AFTER_CALL)
         t.line_calls = choice(format, "bare_line", BARE_LINES)
+        choice(format, "encoding", ENCODINGS)
         if t.line_calls and not (t.wrapped or t.call_opens == c'('):
             raise FormatError(f"format {format.name!r}: bare_line='call' needs wrapped=True or body='python', because "
                               "only these calls show without an opener what they are")
@@ -165,7 +167,7 @@ cdef class Row:
             self.add(format, spelling, ID_OPEN, 1)         # typed: what follows is not an id
         if not isinstance(format.typed, Mapping):
             raise FormatError(f"format {format.name!r}: typed maps ends of keys to 'string' or 'json', "
-                              f"and cannot be a {type(format.typed).__name__}")
+                              f"not {format.typed!r:.80}")
         for spelling, kind in format.typed.items():
             if kind not in ("string", "json") or not pair:
                 raise FormatError(f"format {format.name!r}: typed maps ends of keys to 'string' or 'json', "
@@ -273,14 +275,14 @@ cdef class Row:
     cdef list fill_element(self, object format, tuple element):
         """The tags that are named after arguments."""
         cdef TagTable* t = &self.table
+        if not isinstance(format.item, str) or not 0 < len(format.item.encode("utf-8", "replace")) <= MAX_SPELLING:
+            raise FormatError(f"format {format.name!r}: item is the name of an element, of 1 to {MAX_SPELLING} bytes, "
+                              f"not {format.item!r:.80}")
         if element is None:
             return []
         if format.call is None or may_lack(format.call[1]) or format.pair is not None or format.wrapped or t.control:
             raise FormatError(f"format {format.name!r}: element needs a call with an end of the name, and a row "
                               "without pair, wrapped and control, because elements are all the arguments, and text")
-        if not isinstance(format.item, str) or not 0 < len(format.item.encode("utf-8", "replace")) <= MAX_SPELLING:
-            raise FormatError(f"format {format.name!r}: item is the name of an element, of 1 to {MAX_SPELLING} bytes, "
-                              f"not {format.item!r:.80}")
         self.keep(format.item, &t.item)
         self.keep(spelled(element[1])[0], &t.element_tag.end)
         self.keep("", &t.element_tag.word)

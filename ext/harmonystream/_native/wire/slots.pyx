@@ -31,8 +31,8 @@ cdef enum:
 cdef class Slots:
     """The slots of a batch. Batch adds the steps."""
 
-    def __cinit__(self, format="harmony", vocab=None, capacity=1024, *, str trim="seams",
-                  str empty_args not None="{}", max_hold=1 << 20, check_stops=True):
+    def __cinit__(self, format="harmony", vocab=None, capacity=1024, *, trim="seams", empty_args="{}",
+                  max_hold=1 << 20, check_stops=True):
         cdef Parser first
         cdef Py_ssize_t slots = size_of("capacity", capacity)
         if not 0 < slots <= MOST_SLOTS:
@@ -68,18 +68,18 @@ cdef class Slots:
         """
         return self.place(self.stream(tools, start, prompt), None)
 
-    def open_many(self, Py_ssize_t n, /, *, tools=None, start="auto", prompt=None):
+    def open_many(self, n, /, *, tools=None, start="auto", prompt=None):
         """Slots for n new streams that share their options, as an array of int32, which feed() reads as it is.
 
         Raises RuntimeError if fewer slots are free, ValueError if n is negative, and what Parser() raises.
         """
-        cdef Py_ssize_t i
-        if n < 0:
+        cdef Py_ssize_t i, count = size_of("n, the number of streams to open,", n)
+        if count < 0:
             raise ValueError(f"n is the number of streams to open, 0 or more, not {n}")
-        if n > len(self.free):
+        if count > len(self.free):
             raise RuntimeError(f"{len(self.free)} of {self.capacity_} slots are free, not {n}: close() some first")
         first = self.stream(tools, start, prompt)
-        return array("i", [self.place(first if i == 0 else first.fork(), None) for i in range(n)])
+        return array("i", [self.place(first if i == 0 else first.fork(), None) for i in range(count)])
 
     cdef Parser stream(self, object tools, object start, object prompt):
         return Parser.__new__(Parser, self.program, self.program.vocab, tools=tools, start=start, prompt=prompt,
@@ -157,26 +157,28 @@ cdef class Slots:
         self.free.append(slot)
         return stream
 
-    def close(self, Py_ssize_t slot, /):
+    def close(self, slot, /):
         """Free the slot, which the next open() takes. What was in it, a parser or an emitter, is returned. Raises
         ValueError if it is not open.
         """
+        cdef Py_ssize_t i = size_of("slot", slot)
         self.claim()
         try:
-            self.at(slot)
-            return self.closed(slot)
+            self.at(i)
+            return self.closed(i)
         finally:
             leave(&self.busy)
 
-    def finish(self, Py_ssize_t slot, reason=None, usage=None):
+    def finish(self, slot, reason=None, usage=None):
         """The last events of a stream as a tuple, or an emitter's last frames as bytes; then the slot is free. It stays
         open if this raises.
 
         reason, usage: see Parser.finish() and the emitter's; a parser takes no usage.
         """
+        cdef Py_ssize_t i = size_of("slot", slot)
         self.claim()
         try:
-            return self.ended(slot, reason, usage)
+            return self.ended(i, reason, usage)
         finally:
             leave(&self.busy)
 
@@ -239,15 +241,16 @@ cdef class Slots:
         column = memoryview(array("q", found))
         return column.cast("B").cast("q", (len(numbers), N_REGIONS + 1)) if found else column
 
-    def __getitem__(self, Py_ssize_t slot):
+    def __getitem__(self, slot):
         """The slot's parser. Raises ValueError if it is not open; on a free-threaded Python RuntimeError while a step
         runs.
         """
+        cdef Py_ssize_t i = size_of("slot", slot)
         if not FREE_THREADED:
-            return self.at(slot)
+            return self.at(i)
         self.claim()                                                         # another thread may be about to close it
         try:
-            return self.at(slot)
+            return self.at(i)
         finally:
             leave(&self.busy)
 
