@@ -15,7 +15,7 @@ import pytest
 from broken_calls import OPTIONS, parts_of
 from fuzz import targets
 from random_tags import first
-from reference_tags_text import holds_objects, may_lack, spellings_of
+from reference_tags_text import OPENER, holds_objects, may_lack, opener_of, spellings_of
 from tag_streams import TAG_FORMATS
 
 import harmonystream as hs
@@ -282,3 +282,29 @@ def test_what_is_no_member_is_read_as_specified():
         case = {"row": name, "how": dice.choice(("text", "control", "plain")), "stream": parts_of(name, text)}
         case |= {"tools": dice.choice(("unknown", "one", "typed")), "reason": dice.choice((None, "stop", "length"))}
         targets.check("tagpage", case | OPTIONS)
+
+
+TAGGED = [name for name in TAG_FORMATS if row_of(name).pair and opener_of(row_of(name), "key_open")]
+
+
+@pytest.mark.parametrize("name", TAGGED)
+def test_an_attribute_that_means_nothing_is_noted(name):
+    row = row_of(name)
+    assert row.pair
+    before, pieces, after = pairs_of(row, ("one", "two"))
+    (stem, *_), word, end = opener_of(row, "key_open") or ((), "", "")
+    hit = OPENER.fullmatch(stem)
+    assert hit
+    for said in ('foo="x"', "foo=x", "type='string' foo = 'x y'"):
+        for tag in (
+            f'{hit[1]} {said} name="c"{end}',
+            f'{hit[1]} name="c" {said}{end}',
+            f"{hit[1]} {word or 'name'}=c {said} {end}",
+        ):
+            call = f"{before}{pieces[0]}{tag}three{first(row.pair[3])}{pieces[1]}{after}"
+            done = hs.parse(call, name)
+            assert [(json.loads(one.arguments), one.complete) for one in done.tool_calls] == [
+                ({"a": "one", "c": "three", "b": "two"}, True)
+            ], (call, done)
+            at = call.index(tag)
+            assert list(done.deviations) == [("ignored-text", len(call[:at].encode()))]

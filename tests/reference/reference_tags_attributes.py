@@ -20,6 +20,7 @@ class Tag:
     name: str = ""
     says: str = ""  # the type
     empty: bool = False  # a slash comes before its end
+    foreign: bool = False  # it has an attribute that means nothing
     stop: int = 0
 
 
@@ -70,8 +71,10 @@ def attributes(text: Text, start: int, limit: int, own: str, end: str, call: boo
         value = attribute_value(text, text.skip(equals + 1, limit), limit)
         if value is None:
             return None
-        if word not in KNOWN and word != own and (call or word == "value"):
-            return None  # it may be an argument
+        if word not in KNOWN and word != own:
+            if call or word == "value":
+                return None  # it may be an argument
+            tag.foreign = True
         take(tag, word, own, value[0].strip(WS))
         i = value[1]
 

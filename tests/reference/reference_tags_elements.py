@@ -26,6 +26,7 @@ class Name(NamedTuple):
     stop: int
     said: str = ""
     type: str = ""
+    foreign: bool = False  # an attribute means nothing
 
     @property
     def key(self) -> str:
@@ -95,7 +96,7 @@ class Elements(Pairs):
         tag = element_tag(self.text, found.end(), limit) if found and found[0] else None
         if not found or tag is None or tag.empty or any(one < " " or one == "\x7f" for one in tag.name):
             return None
-        return Name(found[0], tag.stop, tag.name, tag.says)
+        return Name(found[0], tag.stop, tag.name, tag.says, tag.foreign)
 
     def name_near(self, mark: Marker, origin: int) -> Name | None:
         limit = self.text.limit(origin)
@@ -120,6 +121,8 @@ class Elements(Pairs):
         except More:
             return self.cut_elements(i), True
         if mark and named and mark.kind == "element_open" and self.has_room(named):
+            if named.foreign:
+                self.log.note("ignored-text", i)
             self.path.append(named)
             return self.element_value(named.stop, header)
         if mark and named and mark.kind == "element_close":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from reference_tags_attributes import tag_at, type_of_word
 from reference_tags_bodies import NORMAL_STOPS, OPENERS
@@ -16,6 +17,16 @@ from reference_tags_values import fits, may_be_json, may_be_literal, quote, tran
 MAYBE = 64  # bytes of a string that may be something else, and of ws before JSON that nothing declares
 AROUND_KEYS = ("key_open", "value_close", *CALL, *SECTION, "stop")
 WRAPPERS = ("arguments", "parameters", "input")
+
+
+class Key(NamedTuple):
+    """The key, the type that comes with it, what stands after that, and whether the value begins there."""
+
+    name: str
+    says: str
+    stop: int
+    opened: bool = False
+    foreign: bool = False  # its tag has an attribute that means nothing
 
 
 class Pairs(Cdata):
@@ -43,9 +54,9 @@ class Pairs(Cdata):
         except More:
             return self.cut_pairs(i), True
         if key:
-            if key[3]:
-                self.log.note("missing-opener", i)
-            return self.value(key[2], header, *key[:2], key[3])
+            if key.opened or key.foreign:
+                self.log.note("missing-opener" if key.opened else "ignored-text", i)
+            return self.value(key.stop, header, key.name, key.says, key.opened)
         if mark and mark.kind == "value_close":
             self.log.note("stray-closer", i)
             return mark.stop, False
@@ -94,13 +105,13 @@ class Pairs(Cdata):
             self.end_call(self.size, False)
         return self.size
 
-    def key(self, opener: Marker, limit: int, header: Header) -> tuple[str, str, int, bool] | None:
-        """The key, the type that comes with it, what stands after that, and whether the value begins there."""
+    def key(self, opener: Marker, limit: int, header: Header) -> Key | None:
+        """The key after this opener; None: the opener is noise."""
         text = self.text
         spelling = text.s[opener.start : opener.stop]
         limit = min(limit, text.limit(opener.start))
         found = None if is_stem(self.row, "key_open", spelling) else self.plain_key(opener, limit, header)
-        if found and (found[3] or not set(found[0]) & set("\"'=") or found[0] in self.declared(header)):
+        if found and (found.opened or not set(found.name) & set("\"'=") or found.name in self.declared(header)):
             return found
         try:
             tag = tag_at(text, opener, limit)
@@ -108,9 +119,9 @@ class Pairs(Cdata):
             if limit == self.size:
                 raise
             return found
-        return (tag.name, tag.says, tag.stop, False) if tag and not tag.empty else found
+        return Key(tag.name, tag.says, tag.stop, foreign=tag.foreign) if tag and not tag.empty else found
 
-    def plain_key(self, opener: Marker, limit: int, header: Header) -> tuple[str, str, int, bool] | None:
+    def plain_key(self, opener: Marker, limit: int, header: Header) -> Key | None:
         """The same, as the row writes it."""
         text, declared = self.text, self.declared(header)
         first = last = j = text.skip(opener.stop, limit)
@@ -122,7 +133,7 @@ class Pairs(Cdata):
                     return None
                 if text.s[j] in barred:
                     if not odd and (equals := self.equals(first, j, limit)):
-                        return text.s[first:equals].rstrip(WS), "", equals + 1, True
+                        return Key(text.s[first:equals].rstrip(WS), "", equals + 1, True)
                     odd = True
                     broken = broken or "value_open" not in text.kinds or bool(text.at(j, limit, *AROUND_KEYS))
                     if broken and not declared:
@@ -146,7 +157,7 @@ class Pairs(Cdata):
             if limit == self.size:
                 raise
             return None
-        return (text.s[first:last], says, stop, opened) if stop else None
+        return Key(text.s[first:last], says, stop, opened) if stop else None
 
     def says(self, end: Marker, limit: int) -> tuple[str, int]:
         """The type that comes with a key, and what is after it; 0: half a type, which no key has."""
@@ -324,17 +335,17 @@ class Pairs(Cdata):
         at_line_start = j > 0 and text.s[j - 1] == "\n"
         if (at_line_start or self.row.newlines == "keep") and (mark := text.at(j, self.size, "key_open")):
             key = self.key(mark, self.size, header)
-            ends = key and self.names(key[0]) and self.has_value(mark, key)
+            ends = key and self.names(key.name) and self.has_value(mark, key)
             return mark if ends and not text.is_quoted(j) else None
         return None
 
-    def has_value(self, opener: Marker, key: tuple[str, str, int, bool]) -> bool:
+    def has_value(self, opener: Marker, key: Key) -> bool:
         """May a value follow this key? In a row with `value_open`, that must come, or the key's end once more."""
         text, limit = self.text, self.text.limit(opener.start)
-        if key[3] or "value_open" not in text.kinds:
+        if key.opened or "value_open" not in text.kinds:
             return True
         try:
-            return text.follows(key[2], limit, "value_open", "key_end") is not None
+            return text.follows(key.stop, limit, "value_open", "key_end") is not None
         except More:
             return limit == self.size
 

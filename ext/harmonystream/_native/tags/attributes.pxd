@@ -13,6 +13,7 @@ cdef struct Attributes:
     Py_ssize_t at, n, stop                       # the name that they say; the end of the tag
     uint8_t typed                                # the type that they say: a mask, TYPE_JSON, or 0
     bint empty                                   # a slash comes before the tag's end
+    bint foreign                                 # it has an attribute that means nothing
 
 
 cdef inline int look_text(const View* v, const MemberKey* text, Py_ssize_t i, Py_ssize_t n) noexcept nogil:
@@ -90,10 +91,9 @@ cdef inline bint take_attribute(const View* v, const MemberKey* own, Py_ssize_t 
     elif is_text(v, word, size, b"type", 4):
         if found.typed == 0:
             found.typed = named_type(v.p + at, n)
-    elif call:
-        return is_text(v, word, size, b"id", 2) or is_text(v, word, size, b"index", 5)
-    else:
-        return not is_text(v, word, size, b"value", 5)
+    elif not is_text(v, word, size, b"id", 2) and not is_text(v, word, size, b"index", 5):
+        found.foreign = True
+        return not call and not is_text(v, word, size, b"value", 5)
     return True
 
 
@@ -102,7 +102,7 @@ cdef inline int look_attributes(const View* v, const TagTable* row, const TagSha
     """From i, after the tag's own name: its attributes and its end, and among them a name."""
     cdef Py_ssize_t x = i, y, at = 0, stop = 0, size
     cdef int verdict
-    found.at = found.n = found.typed = 0
+    found.at = found.n = found.typed = found.foreign = 0
     while True:
         y = skip_ws(v, x, n)
         verdict = look_tag_end(v, &shape.end, y, n, found)

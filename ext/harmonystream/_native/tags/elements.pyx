@@ -22,6 +22,7 @@ cdef struct Name:                      # of an element
     Py_ssize_t at, n, stop             # stop: after the end of its tag
     Py_ssize_t key_at, key_n           # the key that an attribute says; key_n 0: none does, and the name is the key
     uint8_t typed                      # the type that an attribute says: a mask, TYPE_JSON, or 0
+    bint foreign                       # an attribute means nothing
 
 
 # --- looking ahead ----------------------------------------------------------------------------------------------------
@@ -41,6 +42,7 @@ cdef int look_said_name(const View* v, const TagTable* row, Py_ssize_t n, Name* 
         if v.p[x] < 32 or v.p[x] == 127:
             return NO
     name.key_at, name.key_n, name.stop, name.typed = found.at, found.n, found.stop, found.typed
+    name.foreign = found.foreign
     return NO if found.empty else YES
 
 
@@ -56,7 +58,7 @@ cdef int look_name(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t 
     while x < n and v.p[x] == c' ' and not is_special(v, x):
         x += 1
     name.at = last = x
-    name.key_at = name.key_n = name.typed = 0
+    name.key_at = name.key_n = name.typed = name.foreign = 0
     while True:
         verdict = match(v, row, x, n, row.roles[ELEMENT_END], &k)
         if verdict != NO:
@@ -307,7 +309,10 @@ cdef bint step_elements(Stream* s, const Context* c, View* v) noexcept nogil:
             end_in_part(s, c, v, row.closers | row.roles[STOP])
         return v.end
     if verdict == YES and role == ELEMENT_OPEN and has_room(s, room_of(&name)):
-        open_element(s, c, v, &name)
+        if name.foreign:
+            note(s, D_IGNORED_TEXT, s.position)
+        if not s.error:
+            open_element(s, c, v, &name)
     elif verdict == YES and role == ELEMENT_CLOSE:
         close_to(s, c, v, &name)
     elif verdict == YES and role != ELEMENT_OPEN:

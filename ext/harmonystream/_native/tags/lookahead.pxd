@@ -11,6 +11,7 @@ cdef struct Key:                                 # of a value
     uint8_t typed                                # the types that come with the key: a mask, TYPE_JSON, or 0
     uint8_t missing                              # the key's end marker, or its opener, is missing
     uint8_t opening                              # the value's opener must follow
+    uint8_t foreign                              # its tag has an attribute that means nothing
 
 
 cdef int look_follow(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, uint64_t mask) noexcept nogil

@@ -356,7 +356,7 @@ cdef int look_key(const View* v, const Context* c, const Stream* s, Py_ssize_t i
     cdef bint newline = False, odd = False, broken = False # broken: only a declared key has such bytes
     cdef bint declares = has_parameters(c.tools, s.tags.tool)
     key.at = last = x
-    key.typed = key.missing = key.opening = 0
+    key.typed = key.missing = key.opening = key.foreign = 0
     key.stop = 0
     while True:
         verdict = match(v, row, x, n, row.roles[KEY_END] | row.roles[VALUE_OPEN], &k)
@@ -421,7 +421,7 @@ cdef int look_pair(const View* v, const Context* c, const Stream* s, Py_ssize_t 
         return MORE
     if looked != YES or found.empty:
         return verdict
-    key.at, key.n, key.stop, key.typed = found.at, found.n, found.stop, found.typed
+    key.at, key.n, key.stop, key.typed, key.foreign = found.at, found.n, found.stop, found.typed, found.foreign
     key.missing = 0
     key.opening = c.row.value_opener
     return YES

@@ -431,8 +431,8 @@ cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil:
         if role == KEY_OPEN:
             verdict = look_pair(v, c, s, v.i, k, v.i, &key)
             if verdict == YES:
-                if key.missing:
-                    note(s, D_MISSING_OPENER, s.position)
+                if key.missing or key.foreign:
+                    note(s, D_MISSING_OPENER if key.missing else D_IGNORED_TEXT, s.position)
                     if s.error:
                         return True
                 open_key(s, c, v, v.p + key.at, key.n, key.typed)
