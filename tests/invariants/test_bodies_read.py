@@ -308,3 +308,11 @@ def test_an_attribute_that_means_nothing_is_noted(name):
             ], (call, done)
             at = call.index(tag)
             assert list(done.deviations) == [("ignored-text", len(call[:at].encode()))]
+
+
+def test_an_attribute_of_an_element_that_means_nothing_is_noted():
+    text = f'{MARK}<tool_call>{MARK}<invoke name="f">'
+    call = f'{text}{MARK}<parameter name="a" foo="x">one{MARK}</parameter>{MARK}</invoke>{MARK}</tool_call>'
+    done = hs.parse(call, "minimax_m3")
+    assert [(one.arguments, one.complete) for one in done.tool_calls] == [('{"a": "one"}', True)]
+    assert list(done.deviations) == [("ignored-text", len(text))]
