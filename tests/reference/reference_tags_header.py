@@ -21,6 +21,7 @@ from reference_tags_text import (
     Text,
     holds_objects,
     is_stem,
+    lacks_closer,
     latin,
     may_lack,
 )
@@ -152,7 +153,8 @@ class HeaderReader:
         q = self.text.skip(name, limit)
         if q == limit:
             raise More(limit)
-        if sections and not calls and self.is_hollow(q, limit, header):
+        may_be_hollow = (sections and not calls) or (lacks_closer(self.row) and self.text.s[q] == "[")
+        if may_be_hollow and self.is_hollow(q, limit, header):
             return
         is_outer = sections > 0 if not calls else not self.row.section
         if is_outer and self.is_python(q, limit):
@@ -168,17 +170,24 @@ class HeaderReader:
 
     def is_hollow(self, q: int, limit: int, header: Header) -> bool:
         """Is there no call in the section, or nothing but an empty array?"""
+        alone = 0
         if self.text.s[q] == "[" and (self.row.wrapped or self.row.body != "json"):
             q = self.text.skip(q + 1, limit)
             if q == limit:
                 raise More(limit)
             if self.text.s[q] != "]":
                 return False
+            alone = q + 1 if lacks_closer(self.row) else 0
             q = self.text.skip(q + 1, limit)
-        mark = self.text.at(q, limit, "section_close")
-        if mark:
-            header.verdict, header.stop, header.hollow = "void", mark.stop, True
-        return mark is not None
+        try:
+            mark = self.text.at(q, limit, "section_close")
+        except More:
+            if not alone:
+                raise
+            mark = None
+        if mark or alone:
+            header.verdict, header.stop, header.hollow = "void", mark.stop if mark else alone, True
+        return header.hollow
 
     def once(self, opener: Marker, limit: int, header: Header) -> None:
         """A header that is there more than once, for the same call, is read once."""

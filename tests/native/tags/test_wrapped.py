@@ -286,3 +286,20 @@ def test_members_before_the_name_are_held_as_long_as_they_may():
     assert read("hermes", call) == ("", "", [("f", "x" * 2000)], [])
     assert read("hermes", call, max_hold=1024) == ("", call, [], [])
     assert read("hermes", call, max_hold=2100) == ("", "", [("f", "x" * 2000)], [])
+
+
+def test_an_empty_array_is_no_call_where_no_closer_follows():
+    openers = {
+        "mistral": "[TOOL_CALLS]",
+        "granite3": "<|tool_call|>",
+        "phi4_mini": "functools",
+        "llama3": "<|python_tag|>",
+    }
+    for row, opener in openers.items():
+        for array in ("[]", " [ ]"):
+            for text in ("", "Hi", "\nHi"):
+                done = hs.parse(opener + array + text, row, tools=["f"])
+                assert (done.content or "", done.tool_calls) == (text.strip("\n"), ()), row
+        call = '[{"name": "f", "arguments": {"a": [1]}}]'
+        done = hs.parse(f"{opener}[]\n{opener}{call}", row, tools=["f"])
+        assert [(one.name, one.arguments) for one in done.tool_calls] == [("f", '{"a": [1]}')]

@@ -53,24 +53,29 @@ cdef int look_bare(const View* v, const Context* c, Py_ssize_t origin, bint at_l
 
 
 cdef int look_hollow(const View* v, const TagTable* row, Py_ssize_t j, Py_ssize_t origin, CallHeader* h) noexcept nogil:
-    """At j, after a section's opener: the section's closer, perhaps after `[]`? VOID: there is no call in it."""
+    """At j, after the outer openers: the section's closer, perhaps after `[]`, or `[]` alone where the closer may be
+    empty? VOID: there is no call in it."""
     cdef Py_ssize_t n = limit(v, origin)
     cdef int k = -1, verdict
+    cdef bint alone = False
     if (row.wrapped or row.call_opens) and v.p[j] == c'[':
         j = skip_ws(v, j + 1, n)
         if j == n:
             return undecided(v, origin)
         if v.p[j] != c']' or is_special(v, j):
             return NO
+        alone = row.lacks_closer
+        h.stop = j + 1 if alone else 0
         j = skip_ws(v, j + 1, n)
     verdict = match(v, row, j, n, row.roles[SECTION_CLOSE], &k)
-    if verdict == MORE:
+    if verdict == MORE and not (alone and (v.end or capped(v, origin))):
         return undecided(v, origin)
     if verdict == YES:
         h.stop = j + row.literals[k].n
-        h.hollow = 1
-        return VOID
-    return NO
+    elif not alone:
+        return NO
+    h.hollow = 1
+    return VOID
 
 
 cdef int look_twice(const View* v, const Context* c, Py_ssize_t origin, CallHeader* h) noexcept nogil:
@@ -155,7 +160,7 @@ cdef int look_header(const View* v, const Context* c, Stream* s, Py_ssize_t i, b
             return look_bare(v, c, i, at_line_start, h)
     elif verdict == MORE:
         return undecided(v, i)
-    if sections:
+    if sections or row.lacks_closer:
         verdict = look_hollow(v, row, j, i, h)
         if verdict != NO:
             return verdict
