@@ -98,6 +98,9 @@ class Alone:
 
     def look(self) -> None:
         self.parser.finish()  # before, tokens that are held are not counted
+        self.count()
+
+    def count(self) -> None:
         assert self.parser.position == self.parser.usage.total == sum(self.fed)
 
 
@@ -121,7 +124,7 @@ class Emitter(Alone):
 
     def look(self) -> None:
         self.stream.finish("stop")
-        super().look()
+        self.count()
         assert self.stream.response()
 
 
