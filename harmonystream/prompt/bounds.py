@@ -91,22 +91,25 @@ def measure(value: Any, node: int = 4, level: int = 0) -> int:
 
     Raises `Bound` as soon as the count is too large.
     """
-    size, open_ = 0, [iter((value,))]
-    while open_:
-        for item in open_[-1]:
+    size, depth = 0, 0
+    layer: list[Any] = [value]
+    while layer:
+        depth += 1
+        if depth > MAX_DEPTH:
+            raise Bound(f"it has values inside each other, more than {MAX_DEPTH} deep")
+        each, inside = node + level * depth, list[Any]()
+        for item in layer:
             if isinstance(item, str):
                 size += len(item)
             elif isinstance(item, _CONTAINERS):
-                parts = 2 * len(item) if isinstance(item, Mapping) else len(item)
-                size += parts * (node + level * len(open_)) + node + level * len(open_)
-                open_.append(_inside(item))
-                if len(open_) > MAX_DEPTH:
-                    raise Bound(f"it has values inside each other, more than {MAX_DEPTH} deep")
-                break
-        else:
-            open_.pop()
-            tick()
+                size += (2 * len(item) if isinstance(item, Mapping) else len(item)) * each + each
+                check_size(size)  # before its items are read
+                inside += item  # type: ignore[arg-type]  # every view of a mapping is iterable
+                if isinstance(item, Mapping):
+                    inside += item.values()
+        tick()
         check_size(size)
+        layer = inside
     return size
 
 
@@ -120,10 +123,6 @@ def weigh(value: Any) -> Any:
 
 
 _CONTAINERS = (list, tuple, Mapping, MappingView, set, frozenset)
-
-
-def _inside(container: Any) -> Iterator[Any]:
-    return (part for pair in container.items() for part in pair) if isinstance(container, Mapping) else iter(container)
 
 
 def concat(*parts: Any) -> str:

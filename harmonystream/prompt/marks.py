@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from .._native.core.vocab import Vocab
 from ..errors import PromptError
+from .plainly import original
 from .reader import split_thinking
 from .writer import Piece
 
@@ -23,6 +24,7 @@ __all__ = ["Marked", "StandIns", "hide_mentions", "mark_strings", "marked_pieces
 _CANDIDATES = [chr(code) for block in ((0x4DC0, 0x4E00), (0x2801, 0x2900), (0xE000, 0xF900)) for code in range(*block)]
 """Symbols; those that the input does not have may stand in. Templates print lists as Python does, which escapes
 private-use characters: they come last."""
+_FEW = 8
 
 
 class StandIns(NamedTuple):
@@ -33,7 +35,7 @@ class StandIns(NamedTuple):
 
     def undone(self, text: str) -> str:
         """The original text."""
-        return text.translate({**self.shown, **self.hidden}) if self else text
+        return original(text, {**self.shown, **self.hidden}) if self else text
 
     def __bool__(self) -> bool:
         return bool(self.shown or self.hidden)
@@ -50,8 +52,18 @@ class Spelling(NamedTuple):
     """Finds where text contains a marker, or the beginning of one at its end."""
 
     starts: re.Pattern[str]
+    firsts: str
+    """The first characters of the markers, if they are few. Text without them needs no search."""
+
+    def found_in(self, texts: Iterable[str]) -> set[str]:
+        """The first characters of the markers in the texts."""
+        if self.firsts:
+            texts = {text for first in self.firsts for text in texts if first in text}
+        return {match[0] for text in texts for match in self.starts.finditer(text)}
 
     def marked(self, text: str, table: Mapping[str, str]) -> str:
+        if self.firsts and not any(first in text for first in self.firsts):
+            return text
         return self.starts.sub(lambda match: table.get(match[0], match[0]), text)
 
 
@@ -65,7 +77,8 @@ def _spelling(markers: tuple[str, ...]) -> Spelling:
     names = sorted({name for name in markers if len(name) > 1})
     tails = sorted({name[:size] for name in names for size in range(1, len(name))})
     whole, tail = ("|".join(map(re.escape, texts)) or "(?!)" for texts in (names, tails))
-    return Spelling(re.compile(rf"(?=(?:{whole})|(?:{tail})\Z).", re.DOTALL))
+    firsts = "".join(sorted({name[0] for name in names}))
+    return Spelling(re.compile(rf"(?=(?:{whole})|(?:{tail})\Z).", re.DOTALL), firsts if len(firsts) <= _FEW else "")
 
 
 def mark_strings(data: Any, markers: Spelling | None, think: tuple[str, str] | None, more: str = "") -> Marked:
@@ -74,13 +87,14 @@ def mark_strings(data: Any, markers: Spelling | None, think: tuple[str, str] | N
     markers: with None, only the `think` tags that assistants mention are marked. more: another text that must not
     contain the characters used as stand-ins.
     """
-    found: list[str] = [more]
+    found: list[str] = []
     _strings(data, found)
-    firsts = {match[0] for text in found[1:] for match in markers.starts.finditer(text)} if markers else set()
-    tags = {tag[0] for tag in think or () if tag and any(tag in text for text in found[1:])}
+    joined = "\0".join(found)
+    firsts = markers.found_in(found) if markers else set()
+    tags = {tag[0] for tag in think or () if tag and tag in joined}
     if not firsts and not tags:
         return Marked(data, StandIns())
-    used = set().union(*map(set, found))
+    used = {*joined, *more}
     free = (candidate for candidate in _CANDIDATES if candidate not in used)
     try:
         shown = {first: next(free) for first in sorted(firsts)}
@@ -151,7 +165,7 @@ def _thinking_shown(text: str, think: tuple[str, str], stand_ins: StandIns) -> s
     them.
     """
     opener, closer = think
-    plain = text.translate(stand_ins.shown)
+    plain = original(text, stand_ins.shown)
     if not split_thinking(plain, think)[0]:
         return text
     start = plain.index(opener)

@@ -8,9 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["METHODS", "as_read"]
+__all__ = ["METHODS", "as_read", "original"]
 
 _Shown = Mapping[int, str]
+_FEW = 8
+
+
+def original(text: str, shown: _Shown) -> str:
+    """The text without stand-ins. `replace` is many times faster than `translate` while there are few of them."""
+    if len(shown) > _FEW:
+        return text.translate(shown)
+    for mark, first in shown.items():
+        text = text.replace(chr(mark), first)
+    return text
 
 
 def as_read(value: Any, shown: _Shown) -> Any:
@@ -18,7 +28,7 @@ def as_read(value: Any, shown: _Shown) -> Any:
     if not shown:
         return value
     if isinstance(value, str):
-        return value.translate(shown)
+        return original(value, shown)
     if isinstance(value, (list, tuple)):
         return type(value)(as_read(item, shown) for item in value)
     if isinstance(value, dict):
@@ -30,7 +40,7 @@ def _asked(name: str) -> Callable[..., Any]:
     """A method that only answers a question about a string."""
 
     def method(text: str, shown: _Shown, *args: Any, **kwargs: Any) -> Any:
-        return getattr(text.translate(shown), name)(*(as_read(arg, shown) for arg in args), **kwargs)
+        return getattr(original(text, shown), name)(*(as_read(arg, shown) for arg in args), **kwargs)
 
     return method
 
@@ -40,8 +50,8 @@ def _pieces(name: str) -> Callable[..., Any]:
         if sep is None:
             made: list[str] = getattr(text, name)(None, maxsplit)
             return made
-        sep = sep.translate(shown)
-        return _cut(text, getattr(text.translate(shown), name)(sep, maxsplit), len(sep))
+        sep = original(sep, shown)
+        return _cut(text, getattr(original(text, shown), name)(sep, maxsplit), len(sep))
 
     return method
 
@@ -57,7 +67,7 @@ def _cut(text: str, pieces: Sequence[str], gap: int) -> list[str]:
 
 def _parts(name: str) -> Callable[..., Any]:
     def method(text: str, shown: _Shown, sep: str) -> tuple[str, ...]:
-        return tuple(_cut(text, getattr(text.translate(shown), name)(sep.translate(shown)), 0))
+        return tuple(_cut(text, getattr(original(text, shown), name)(original(sep, shown)), 0))
 
     return method
 
@@ -66,14 +76,14 @@ def _stripped(name: str) -> Callable[..., Any]:
     """strip() and removeprefix(), for one side or both."""
 
     def method(text: str, shown: _Shown, chars: str | None = None) -> str:
-        plain = text.translate(shown)
-        given = chars.translate(shown) if isinstance(chars, str) else chars
+        plain = original(text, shown)
+        given = original(chars, shown) if isinstance(chars, str) else chars
         if name in ("strip", "lstrip"):
             text = text[len(plain) - len(plain.lstrip(given)) :]
         elif name == "removeprefix":
             text = text[len(plain) - len(plain.removeprefix(given or "")) :]
         if name in ("strip", "rstrip"):
-            text = text[: len(text.translate(shown).rstrip(given))]
+            text = text[: len(original(text, shown).rstrip(given))]
         elif name == "removesuffix":
             text = text[: len(plain.removesuffix(given or ""))]
         return text
@@ -82,10 +92,10 @@ def _stripped(name: str) -> Callable[..., Any]:
 
 
 def _replace(text: str, shown: _Shown, old: str, new: str, count: int = -1) -> str:
-    old = old.translate(shown)
+    old = original(old, shown)
     if not old:
         return text.replace(old, new, count)
-    return new.join(_cut(text, text.translate(shown).split(old, count), len(old)))
+    return new.join(_cut(text, original(text, shown).split(old, count), len(old)))
 
 
 METHODS: dict[str, Callable[..., Any]] = {
