@@ -114,6 +114,7 @@ $(LITELLM)/done: pyproject.toml
 # What must stay true while engines are killed and clients misbehave; the figures of docs/gateway.md.
 soak: $(VENV)/dev
 	$(BIN)/python -m bench.gateway_soak --seconds $(SOAK_SECONDS) --streams $(SOAK_STREAMS)
+	$(BIN)/python -m bench.gateway_several --seconds $(SOAK_SECONDS) --streams $(SOAK_STREAMS)
 
 bench-rivals: $(VENV)/dev $(RIVALS)/done
 	$(BIN)/python -m bench.rivals

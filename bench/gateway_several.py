@@ -34,7 +34,7 @@ from bench.worker import ROOT
 from harmonystream.gateway.operating.keys import line_of
 
 GATEWAYS = ENGINES = 3
-RATE = 20_000
+RATE = 6_000
 """Tokens a minute of the key with a limit."""
 KEYS = ("streams", "one", "other", "limited")
 SETTINGS = """
@@ -189,6 +189,8 @@ class Streams(Clients):
 
     def completed(self, number: int, text: str) -> None:
         ends = re.findall(r'^data: (\{"type": ?"response.completed".*)$', text, re.M)
+        if not ends:  # the engine died after its last word
+            return
         response = json.loads(ends[-1])["response"]
         if response["store"]:
             self.promised[response["id"]] = number

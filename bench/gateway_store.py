@@ -1,7 +1,8 @@
 """`python -m bench.gateway_store`: what a store that gateways share costs. Linux only; it needs Valkey or Redis.
 
 Two gateways answer the same requests of Responses in turns, one with SQLite and one with a store on this machine, both
-with limits of a key. The table has the time of a request, and the gateway's processor time for each chunk.
+with limits of a key. The first table has the time of a request, and the gateway's processor time for each chunk. The
+second one has the two waits for the store that a request has: to be let in, and to store a response of some kilobytes.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from statistics import quantiles
 from bench import report
 from bench.report import Row
 from bench.server import PAUSE, post, processor_ns, running
+from harmonystream.gateway.limits import Limits, Quota
+from harmonystream.gateway.operating.redis_state import RedisState
 
 HEAD = ("state in", "a request, p50", "p99", "a chunk of the engine")
 RESPONSES = json.dumps({"model": "gpt-oss", "input": "?"}).encode()
@@ -60,6 +63,34 @@ async def timed(address: str, at_a_time: int) -> list[float]:
     return await asyncio.gather(*(one() for _ in range(at_a_time)))
 
 
+async def waits(url: str, rounds: int) -> list[Row]:
+    """The times of the two waits, four of them at once."""
+    quota = Quota(100_000, 1_000_000_000)
+    times: dict[str, list[float]] = {"to be let in": [], "to store a response": []}
+    text = "The weather in Chengdu is mild, with some rain in the evening. " * 60
+
+    async def one(number: int) -> None:
+        owner, id = f"owner {number % 7}", f"resp_{number}"
+        began = time.perf_counter()
+        await state.enter(owner, quota)
+        times["to be let in"].append(1000 * (time.perf_counter() - began))
+        item = {"type": "message", "id": f"msg_{number}", "content": [{"type": "output_text", "text": text}]}
+        began = time.perf_counter()
+        await state.put(owner, [{"role": "user", "content": text}], {"id": id, "output": [item]})
+        times["to store a response"].append(1000 * (time.perf_counter() - began))
+        state.take(owner, 1000, quota)
+        state.leave(owner, quota)
+
+    async with RedisState(url, Limits(), seal="seal" * 8) as state:
+        for at in range(0, 4 * rounds, 4):
+            await asyncio.gather(*(one(at + number) for number in range(4)))
+            if at == 40:
+                for found in times.values():
+                    found.clear()
+    cuts = {name: quantiles(found, n=100) for name, found in times.items()}
+    return [Row((name, f"{cut[49]:.2f} ms", f"{cut[98]:.2f} ms")) for name, cut in cuts.items()]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=150)
@@ -90,7 +121,10 @@ def main() -> None:
                 cuts = quantiles(times[name], n=100)
                 chunk = used[name] / (len(times[name]) * given.tokens) / 1000
                 rows.append(Row((name, f"{cuts[49]:.2f} ms", f"{cuts[98]:.2f} ms", f"{chunk:.1f} µs")))
+        beside = asyncio.run(waits(url, 10 * given.rounds))
     report.show(HEAD, rows, markdown=False)
+    print()
+    report.show(("a wait for the store", "p50", "p99"), beside, markdown=False)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """Runs real clients, the newest that there are, against the example server and the gateway: `make clients`.
 
+The gateway is three of them behind nginx, with a store.
+
 Each is installed into an environment of its own under .venv-clients. The table goes to docs/clients.md.
 """
 
@@ -18,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import coding_agents
+import several
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
@@ -173,14 +176,14 @@ def both(kind: str, script: str, example: str, gateway: str) -> list[dict[str, A
 
 def main() -> int:
     example = running(str(ROOT / "examples" / "fastapi_server.py"))
-    gateway = running("-m", "harmonystream", "serve", "--port")
+    gateway = several.running("-m", "harmonystream", "serve", "--store", "{store}", "--port", "{port}")
     with example as first, gateway as second:
         scripts = [("Python", script) for script in PYTHON if script != OF_FORMS]
         scripts += [("Node", script) for script in NODE]
         rows = [row for kind, script in scripts for row in both(kind, script, first, second)]
     with running(str(HERE / "structured.py")) as url:
         forms = rows_of("Python", OF_FORMS, url)
-    with running(str(HERE / "coding_server.py")) as url:
+    with several.running(str(HERE / "coding_server.py"), "{port}", "{store}") as url:
         coding = list(coding_agents.rows(coding_packages(), url))
     write(CODING, table_of_coding(coding))
     write(BEGIN, table(rows))

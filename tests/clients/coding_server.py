@@ -98,4 +98,4 @@ def models(folder: Path) -> list[Model]:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
-        serve(app(models(Path(folder)), inspect=True), "127.0.0.1", int(sys.argv[1]))
+        serve(app(models(Path(folder)), store=sys.argv[2]), "127.0.0.1", int(sys.argv[1]))
