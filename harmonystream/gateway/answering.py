@@ -28,6 +28,7 @@ from .generating.pool import Pool, is_engines_fault
 from .generating.server_tools import Rounds, offered, rounds_of
 from .limits import Limits, Quota
 from .operating.admission import Admission
+from .operating.background import Background, Begun
 from .operating.connections import Connections
 from .operating.inspector import Inspector
 from .operating.keys import Keys
@@ -95,6 +96,7 @@ class Gateway:
         self.models = self.made_ready(models)
         self.admission = Admission(limits, state, self.metrics.admitted)
         self.state = self.admission.state
+        self.background = Background(self.state)
         self.draining = False
         self.under_way, self.connections = UnderWay(), Connections()
         self.retired: set[Served] = set()
@@ -181,7 +183,7 @@ class Gateway:
         if warnings := record.warnings():
             response.headers["warning"] = ", ".join(warnings)
         response.headers["x-request-id"] = response.headers["request-id"] = record.id
-        if not isinstance(response, EventStreamResponse):
+        if not isinstance(response, (EventStreamResponse, Begun)):
             record.end(response.status_code)
         return response
 
@@ -210,12 +212,16 @@ class Gateway:
             record.contents["asked"] = json.dumps(body, ensure_ascii=False)
         earlier = await self._earlier(body, record) if api.name == "responses" else {}
         in_thread = size >= IN_A_THREAD or bool(earlier)
-        attempt = partial(self._attempt, http, api, body, record, earlier, in_thread)
+        return await self._repeated(partial(self._attempt, api, body, record, earlier, in_thread), record, http)
+
+    async def _repeated(self, attempt: Callable[..., Any], record: RequestRecord, http: Request) -> Response:
+        """Attempt to answer, as often as it helps. Raises `Refused`."""
         instead: Served | None = None  # a fallback model
         repeats, others = self.limits.retries, None
         while True:
             try:
-                return await attempt(instead)
+                response: Response = await attempt(http, instead)
+                return response
             except Refused as refused:
                 error = refused.__cause__
                 if not isinstance(error, EngineError) or not is_engines_fault(error) or record.ran_tools:
@@ -242,12 +248,12 @@ class Gateway:
 
     async def _attempt(
         self,
-        http: Request,
         api: Api,
         body: Any,
         record: RequestRecord,
         earlier: Earlier,
         in_thread: bool,
+        http: Request,
         instead: Served | None,
     ) -> Response:
         """Try once to answer. instead: a model in place of the requested one. Raises `Refused`."""
@@ -261,12 +267,16 @@ class Gateway:
                 raise refused_for(error) from error
         await model.learn_context()
         sampling = model.sampling(request, prompt, record.engine_headers)
-        follow = partial(_followed, api, model, request, prompt)
+        follow = partial(_followed, api, model, request, prompt, record.response_id or new_id(api.prefix))
         plan, streams = await asyncio.to_thread(follow) if in_thread else follow()
         emitters = streams if request.n > 1 else streams[0]
         if not record.is_in:
             await self._enter(http, record)
             record.is_in = True
+        if request.background and record.response_id is None:
+            again = partial(self._attempt, api, body, record, earlier, in_thread)
+            make = partial(self._repeated, again, record)
+            return await self.background.begin(http, record, request.stored or [], streams[0].response(), make)
         record.ran_tools = tools is not None
         if tools is None:
             source = self._generations(model, prompt, sampling, plan, request, record)
@@ -288,6 +298,8 @@ class Gateway:
         elif request.stored is not None and not self.state.is_there:
             request.stored = None
             record.is_not_stored()
+        if request.background and request.stored is None:
+            raise Refused(503, "The gateway stores no responses now.", code="store_unavailable", retry_after=10)
         model = self.served(request.model, record.owner) if instead is None else instead
         request.model = (request.model or model.name) if instead is None else model.name
         record.model, record.stream = model.name, request.stream
@@ -457,6 +469,8 @@ class Gateway:
     async def _store(self, record: RequestRecord, items: list[Any], stream: Any) -> bool:
         """Store a complete response. Is it stored? The answer is complete in any case."""
         try:
+            if record.response_id and not await self.background.is_wanted(record.owner, record.response_id):
+                return False
             kept = await self.state.put(record.owner, items, stream.response())
         except StateError as error:
             log.error("request %s: its response is not stored: %s", record.id, error)
@@ -487,17 +501,17 @@ def _found(earlier: Earlier, kind: str, id: str) -> list[Any]:
     return items
 
 
-def _followed(api: Api, model: Served, request: ApiRequest, prompt: Prompt) -> tuple[Plan | None, list[Any]]:
+def _followed(api: Api, model: Served, request: ApiRequest, prompt: Prompt, id: str) -> tuple[Plan | None, list[Any]]:
     """The plan for the generation, and the emitters of the response."""
-    return plan_of(request, model.row, prompt, model.engines[0]), _streams(api, model, request, prompt)
+    return plan_of(request, model.row, prompt, model.engines[0]), _streams(api, model, request, prompt, id)
 
 
-def _streams(api: Api, model: Served, request: ApiRequest, prompt: Prompt) -> list[Any]:
+def _streams(api: Api, model: Served, request: ApiRequest, prompt: Prompt, id: str) -> list[Any]:
     parsers = [prompt.parser() for _ in range(request.n)]
     usage = {"prompt_tokens": len(prompt.ids or ())}
     try:
         now, field = int(time.time()), model.model.reasoning_field
-        return list(api.streams(request, parsers, new_id(api.prefix), now, field, usage))
+        return list(api.streams(request, parsers, id, now, field, usage))
     except (TypeError, ValueError) as error:
         raise Refused(400, f"The request cannot be answered: {error}.") from None
 

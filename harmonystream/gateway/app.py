@@ -107,6 +107,7 @@ def app(
             gateway.metrics.workers.set(1)
             await asyncio.gather(*(model.learn_context() for model in set(gateway.models.values())))
             yield
+            await gateway.background.finish(gateway.limits.drain)
             gateway.metrics.workers.set(0)
 
     cors = Middleware(CORSMiddleware, allow_origins=list(origins), allow_methods=["*"], allow_headers=["*"])
@@ -132,6 +133,7 @@ def _routes(gateway: Gateway) -> list[Route]:
         *(_route(gateway, api) for api in APIS),
         Route("/v1/messages/count_tokens", gateway.count, methods=["POST"]),
         Route("/v1/responses/input_tokens", gateway.count_input, methods=["POST"]),
+        Route("/v1/responses/{id}/cancel", _cancel, methods=["POST"]),
         Route("/v1/responses/{id}/input_items", _input_items, methods=["GET"]),
         Route("/v1/responses/{id}", _stored_response, methods=["GET", "DELETE"]),
         Route("/v1/models", _list_models, methods=["GET"]),
@@ -188,15 +190,23 @@ async def _stored_response(request: Request) -> Response:
         stored = await state.response(record.owner, id)
         if stored is None:
             raise absent()
-        _, response = stored
         if request.method == "DELETE":
             await state.delete(record.owner, id)
             return Json({"id": id, "object": "response", "deleted": True})
+        response = await _gateway(request).background.shown(stored[1])
         if request.query_params.get("stream", "").lower() == "true":
             after = request.query_params.get("starting_after", "")
             frames = replayed(response, int(after[:9]) if after.isdecimal() else -1)
             return Response(frames, media_type="text/event-stream", headers={"cache-control": "no-cache"})
         return Json(response)
+
+    return await _gateway(request).handle(request, "responses", answer)
+
+
+async def _cancel(request: Request) -> Response:
+    async def answer(record: RequestRecord) -> Response:
+        record.complete = True
+        return Json(await _gateway(request).background.cancel(record.owner, request.path_params["id"]))
 
     return await _gateway(request).handle(request, "responses", answer)
 

@@ -52,7 +52,7 @@ class RedisState:
     def __init__(self, url: str, limits: Limits, password: str | None = None, seal: str | None = None) -> None:
         self._link = RedisLink(url, limits.store_wait, password)
         self._limits, self._seal = limits, Seal(seal)
-        self._me = uuid4().hex
+        self.me = uuid4().hex
         self._own = Quotas(limits)
         self._open: dict[str, list[str]] = {}
         self._entering: dict[str, set[str]] = {}
@@ -85,7 +85,7 @@ class RedisState:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         with suppress(StateError):
             await self._told()
-            await self._link.ask(lambda: self._link.client.zrem(f"{_P}alive", self._me))
+            await self._link.ask(lambda: self._link.client.zrem(f"{_P}alive", self.me))
         await self._link.close()
 
     # --- what keys use ------------------------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ class RedisState:
         if not any(quota):
             return
         self._own.enter(owner, quota)  # a request that is too much here is too much in all
-        one, is_in = f"{self._me}:{next(self._turns)}", False
+        one, is_in = f"{self.me}:{next(self._turns)}", False
         self._entering.setdefault(owner, set()).add(one)
         try:
             said, left = await self._link.ask(lambda: self._ask_in(one, owner, quota))
@@ -158,7 +158,7 @@ class RedisState:
         was_up = self._link.is_up
         try:
             beat = self._scripts["BEAT"]
-            known, self._there = await self._link.try_again(lambda: beat(keys=[f"{_P}alive"], args=[self._me, LEASE]))
+            known, self._there = await self._link.try_again(lambda: beat(keys=[f"{_P}alive"], args=[self.me, LEASE]))
         except StateError as error:
             if self._sound and self._link.is_up:
                 log.error("%s", error)
@@ -203,7 +203,7 @@ class RedisState:
             pipe.srem(f"{_P}open:{self._seal.name(owner)}", one)
         for owner in stale:
             own = [*self._open.get(owner, ()), *self._entering.get(owner, ())]
-            keys, arguments = [f"{_P}open:{self._seal.name(owner)}"], [self._me, self._kept, *own]
+            keys, arguments = [f"{_P}open:{self._seal.name(owner)}"], [self.me, self._kept, *own]
             await self._scripts["SYNC"](keys=keys, args=arguments, client=pipe)
         await pipe.execute()
 
@@ -213,7 +213,7 @@ class RedisState:
             quota, owed = self._owed[owner]
             if not owed.sent:
                 owed.sent, owed.more, owed.number = owed.more, 0, next(self._turns)
-            arguments = [owed.sent, quota.tokens_per_minute, self._me, owed.number]
+            arguments = [owed.sent, quota.tokens_per_minute, self.me, owed.number]
             await self._scripts["TAKE"](keys=[f"{_P}tokens:{self._seal.name(owner)}"], args=arguments, client=pipe)
         await pipe.execute()
 
@@ -279,6 +279,10 @@ class RedisState:
 
     async def gateways(self) -> int:
         return self._there
+
+    async def is_alive(self, gateway: str) -> bool:
+        # Each sign of life, also ours, removes the gateways that have given none.
+        return await self._link.ask(lambda: self._link.client.zscore(f"{_P}alive", gateway)) is not None
 
 
 def _discard(of: dict[str, Any], owner: str, one: str) -> None:

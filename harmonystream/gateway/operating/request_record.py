@@ -56,6 +56,8 @@ class RequestRecord:
         self.is_in = False  # does it have its turn?
         self.ran_tools = False  # may tools have run here for it?
         self.quota: Quota | None = None
+        self.response_id: str | None = None
+        """The id of a response that is made in the background."""
         self.stored: bool | None = None
         """False: it was to be stored, and is not."""
         self._counted = {"prompt_tokens": 0, "completion_tokens": 0}  # counts from the engines

@@ -33,6 +33,10 @@ class State(Protocol):
     """
 
     @property
+    def me(self) -> str:
+        """This gateway's name among those that share the state."""
+
+    @property
     def is_there(self) -> bool:
         """Did the last attempt to store something succeed?"""
 
@@ -76,6 +80,9 @@ class State(Protocol):
     async def gateways(self) -> int:
         """How many gateways share this. It does not raise."""
 
+    async def is_alive(self, gateway: str) -> bool:
+        """Does the gateway of this name run?"""
+
 
 async def earlier_of(state: State, owner: str, references: Iterable[Reference]) -> Mapping[Reference, list[Any]]:
     """For each reference that is stored: the items of a "response" and of all before it, or the one "item"."""
@@ -86,6 +93,9 @@ async def earlier_of(state: State, owner: str, references: Iterable[Reference]) 
                 found[kind, id] = [item]
         elif (stored := await state.response(owner, id)) is not None:
             items, response = stored
+            if response["status"] == "in_progress":
+                what = "The previous response is not complete yet."
+                raise Refused(400, what, param="previous_response_id", code="previous_response_not_complete")
             found[kind, id] = [*items, *response["output"]]
     return found
 
@@ -108,6 +118,7 @@ class LocalState:
     """The state of one machine, in SQLite. folder: shared by several processes. None: there is one process."""
 
     def __init__(self, limits: Limits, folder: str | os.PathLike[str] | None = None) -> None:
+        self.me, self._is_shared = str(os.getpid()), folder is not None
         self.store = Store(*_bounds(limits), folder)
         self.quotas = Quotas(limits, folder)
         self.leave, self.take, self.open = self.quotas.leave, self.quotas.take, self.quotas.open
@@ -148,6 +159,15 @@ class LocalState:
 
     async def gateways(self) -> int:
         return 1
+
+    async def is_alive(self, gateway: str) -> bool:
+        if gateway == self.me or not self._is_shared or not gateway.isdecimal():
+            return gateway == self.me
+        try:
+            os.kill(int(gateway), 0)  # it only looks: several processes need POSIX
+        except OSError:
+            return False
+        return True
 
 
 def _bounds(limits: Limits) -> tuple[int, int, int, float]:

@@ -34,7 +34,7 @@ class ApiRequest:
     `response_format` of the content, in Chat's form. stored: the input items that a stored response keeps; None if it
     is not stored. unsupported: collects options to pass over. namespaces: the namespace and own name of each tool in a
     namespace. custom: names of custom tools, which are offered as functions. continues: does the answer continue the
-    last message?
+    last message? background: is the request answered before the response is made?
     """
 
     api: str
@@ -64,6 +64,7 @@ class ApiRequest:
     namespaces: dict[str, tuple[str, str]] = field(default_factory=dict)
     custom: list[str] = field(default_factory=list)
     continues: bool = False
+    background: bool = False
 
     @property
     def logprobs_option(self) -> str:

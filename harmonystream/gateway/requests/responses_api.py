@@ -71,6 +71,13 @@ def read(body: Any, earlier: Earlier, unsupported: Unsupported | None = None, *,
     request.messages = with_functions(_with_offered_names(request))
     request.parallel = options.get("parallel_tool_calls", True)
     request.stream = options.get("stream", False)
+    request.background = options.get("background", False)
+    if request.background and request.stored is None:
+        what = "A response in the background must be stored: leave store out."
+        raise Refused(400, what, param="store", code="invalid_value")
+    if request.background and request.stream:
+        what = "A response in the background has no stream here: ask for the response until it is complete."
+        raise Refused(400, what, param="stream", code="unsupported_value")
     request.max_tokens = options.get("max_output_tokens")
     request.variables = options.get("chat_template_kwargs", {})
     request.effort = options.get("reasoning", {}).get("effort")
