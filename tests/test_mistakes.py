@@ -421,11 +421,25 @@ def test_no_mistake_is_silent_and_nearly_all_say_what_and_what_to_do():
         ('hs.vocab.from_tokenizers("Qwen/Qwen3-8B")', "there is no file Qwen/Qwen3-8B: pass the path"),
         ("hs.prase", "module 'harmonystream' has no attribute 'prase'; did you mean 'parse' or"),
         ("hs.Tools(mcp=['localhost'])", "the URL of an MCP server begins with http:// or https://"),
+        ("gateway.Model('m', 'http://e')", "such as hs.engines.Completions(url), not 'http://e'"),
         ("hs.engines.Sampling(temperature='hot')", "temperature is a number or None, not 'hot'"),
     ],
 )
 def test_what_some_of_them_say(mistake, said):
     assert said in in_python(mistake)
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("render --model gpt-5 m.json", "Pass the format yourself with --format: "),
+        ("render --format hermes m.json", "written by its own chat template: pass --template, its folder or file"),
+        ("serve --engine http://x --model Qwen/Qwen2.5-7B", "pass --tokenizer, the model's folder, or --template"),
+        ("render --model gpt-oss --reasoning high --set thinking=true m.json", "instead of --thinking"),
+    ],
+)
+def test_an_error_on_the_command_line_names_its_options(command, said):
+    assert said in on_the_command_line(command)
 
 
 @pytest.mark.parametrize(

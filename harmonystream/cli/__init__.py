@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 
 from .._version import __version__
@@ -40,8 +41,9 @@ def main(argv: list[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal that lacks a character shows its code
             stream.reconfigure(errors="backslashreplace")
+    args = argparse.Namespace()
     try:
-        args = _arguments().parse_args(argv)
+        _arguments().parse_args(argv, args)
         args.run(args)
         sys.stdout.flush()
         return OK
@@ -50,7 +52,7 @@ def main(argv: list[str] | None = None) -> int:
     except ParseError as error:
         return _fail(str(error), DEVIATION)
     except InputError as error:
-        return _fail(str(error), UNUSABLE)
+        return _fail(_as_options(str(error), args), UNUSABLE)
     except BrokenPipeError:
         _drop_output()
         return READER_GONE
@@ -65,6 +67,12 @@ def main(argv: list[str] | None = None) -> int:
 def _fail(message: str, status: int) -> int:
     print(f"harmonystream: {visible(message)}", file=sys.stderr)
     return status
+
+
+def _as_options(message: str, args: argparse.Namespace) -> str:
+    """The error of a function, which names its parameters (`format=`), with the names of this command's options."""
+    names = "|".join(name for name in vars(args) if name != "run")
+    return re.sub(rf"(?<![\w.(])({names})=(?=[ ,:]|$)", lambda found: "--" + found[1].replace("_", "-"), message)
 
 
 def _drop_output() -> None:

@@ -151,7 +151,7 @@ def test_arguments_appear_while_they_are_written():
     [
         (
             ["--format", "markdown"],
-            "no format is known for the model 'markdown'. Pass the format yourself with format=: ",
+            "no format is known for the model 'markdown'. Pass the format yourself with --format: ",
         ),
         (
             ["--format", "hermes", "--start", "<think>"],

@@ -86,7 +86,8 @@ class Model:
         if not self.name.strip():
             raise ValueError(f"the name of a model is what requests call it, and not {self.name!r}")
         of = f" of the model {self.name}"
-        for one in self.engines if isinstance(self.engines, Sequence) else [self.engines]:
+        engines: Any = self.engines
+        for one in engines if isinstance(engines, Sequence) and not isinstance(engines, str) else [engines]:
             if not callable(getattr(one, "generate", None)):
                 raise TypeError(f"engines{of} are engines, such as hs.engines.Completions(url), not {shown(one)}")
         check_text("family" + of, self.family)
@@ -140,7 +141,9 @@ class Served:
         if source is not None and not self.renders:
             self._template = source if isinstance(source, Template) else Template(source)
         elif not self._writes_itself and self._family is None and not self.renders:
-            raise ValueError(f"the model {model.name} needs its chat template: say where its tokenizer's folder is")
+            raise ValueError(
+                f"the model {model.name} needs its chat template: pass tokenizer=, the model's folder, or template="
+            )
         self._probe = self._probed()
 
     def _probed(self) -> Prompt:
