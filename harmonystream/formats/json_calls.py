@@ -90,7 +90,7 @@ INTERNLM = Format(
     name="internlm",
     think=("<think>", "</think>"),
     section=(
-        ("<|action_start|><|plugin|>", "<|action_start|> <|plugin|>"),
+        ("<|action_start|><|plugin|>", "<|action_start|> <|plugin|>", "<|action_start|>\n<|plugin|>"),
         "<|action_end|>",
     ),
     wrapped=True,
