@@ -42,7 +42,7 @@ export CC := ccache cc
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: help check-engines check-renderers check-templates build demo serve test quick bench bench-server bench-gateway bench-rivals soak \
+.PHONY: help accessible check-engines check-renderers check-templates build demo serve test quick bench bench-server bench-gateway bench-rivals soak \
 	clients engines engines-all engines-data engines-lmdeploy engines-next engines-sglang engines-vllm fuzz outcomes cov docs pictures lint noise types lock clean
 
 build: $(VENV)/built
@@ -229,6 +229,11 @@ $(RIVALS)/done: $(wildcard bench/rivals/*.txt)
 # Real clients, the newest from PyPI and npm, against the example server; nginx-light and redis-server, if apt has put them there, are run by make test.
 clients: $(VENV)/dev
 	$(BIN)/python tests/clients
+
+# axe-core, the newest from npm, in Chromium.
+accessible: $(VENV)/dev
+	npm install --no-audit --no-fund --silent --prefix .venv-axe axe-core
+	$(BIN)/python -m pytest -rs tests/gateway/test_inspection_accessible.py
 
 fuzz: $(VENV)/dev
 	$(PIP) install --group fuzz
