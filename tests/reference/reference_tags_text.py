@@ -256,10 +256,9 @@ class Text:
 
     def before(self, i: int) -> int:
         """The last byte before `i`, over inert ids and what is like them."""
-        i = self.gone.get(i, i) - 1
-        while i >= 0 and not self.is_byte(i):
-            i = self.gone.get(i, i) - 1
-        return i
+        while i in self.gone or (i > 0 and not self.is_byte(i - 1)):
+            i = self.gone.get(i, i - 1)
+        return i - 1
 
     def follows(self, i: int, limit: int, *kinds: str) -> Marker | None:
         """The marker of these kinds after ws; `More` at the end."""
