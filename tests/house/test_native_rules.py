@@ -31,6 +31,12 @@ def plain_reads(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if re.search(r"(?<![.\w])(?:ids|slots|offsets)\[[^\]]", line)]
 
 
+def unlocked_indices(text: str) -> list[str]:
+    """Where a field of a stream is the index of a table in a method that does not take the stream's lock."""
+    methods = re.split(r"\n(?= *(?:def|cdef|cpdef) )", text)
+    return [hit for one in methods if "self.claim(" not in one for hit in re.findall(r"\w+\[self\.s\.\w+\]", one)]
+
+
 def test_no_constant_is_written_twice():
     """A copy of another file's number goes wrong without a word when that enumeration gets a member."""
     homes: dict[str, list[str]] = {}
@@ -48,6 +54,13 @@ def test_a_buffer_of_the_caller_is_read_once(name):
     assert plain_reads(SOURCES[name]) == []
 
 
+@pytest.mark.parametrize("name", [name for name in SOURCES if name.startswith("stream/") and name.endswith(".pyx")])
+def test_what_a_long_call_may_change_is_read_once(name):
+    """A check and an index are two reads if the compiler likes. Between them a feed without the GIL may write."""
+    assert unlocked_indices(SOURCES[name]) == []
+    assert name != "stream/open_stream.pyx" or "REGIONS[get_byte(&self.s.region)]" in SOURCES[name]
+
+
 def test_the_fingerprint_is_made_with_the_vocabulary():
     """A fingerprint that the first reader made would be written by two threads at once."""
     header, body = SOURCES["core/vocab.pxd"], SOURCES["core/vocab.pyx"]
@@ -63,3 +76,6 @@ def test_breaches_would_be_found():
     assert plain_reads("    take(s, ids[i])\n    take(s, read_once(ids + i))\n    cuts.ids[i]\n    uint32_t ids[]") == [
         "take(s, ids[i])"
     ]
+    unlocked = "    def region(self):\n        return REGIONS[self.s.region]\n    def spot(self):\n"
+    locked = "        self.claim(NO_INPUT)\n        return REGIONS[self.s.region]\n"
+    assert unlocked_indices(unlocked + locked) == ["REGIONS[self.s.region]"]
