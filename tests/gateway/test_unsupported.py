@@ -56,6 +56,29 @@ def test_the_request_the_key_and_the_gateway_choose_the_rule(api, tmp_path):
         assert status("L", **{HEADER: "perhaps"}) == 400
 
 
+OF_ENGINES = {
+    "guided_json": {"type": "object"},
+    "structured_outputs": {"regex": "a+"},
+    "guided_choice": ["a", "b"],
+    "regex": "a+",
+    "bad_words": ["a"],
+    "stop_token_ids": [5],
+    "min_tokens": 5,
+    "ignore_eos": True,
+}
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("name", OF_ENGINES)
+def test_what_an_engine_would_hold_an_answer_to_is_refused_by_name(api, name):
+    """Passed over, it would give a client of vLLM an answer of another form."""
+    with gateway(script_of(ANSWER)) as made:
+        answer = made.post(api, **{name: OF_ENGINES[name]})
+        assert answer.status_code == 400
+        assert f"{name} is not supported: " in answer.json()["error"]["message"]
+        assert made.post(api, min_tokens=0, ignore_eos=False).status_code == 200
+
+
 def test_a_rule_that_is_none_is_refused():
     with (
         pytest.raises(ValueError, match="must be one of auto, ignore, refuse"),

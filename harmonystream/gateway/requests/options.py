@@ -82,6 +82,22 @@ _SAMPLING = {
 }
 """Options of the engines. Only some are in the official APIs, but clients send the others to open models, too."""
 
+_FORM = _refused("pass response_format, text.format or output_config.format")
+_AS_ENGINE = _refused("this option of an engine would change the answer, and is not passed on")
+_ENGINES_OWN = {
+    **dict.fromkeys(
+        ("guided_json", "guided_regex", "guided_choice", "guided_grammar", "structured_outputs", "json_schema"), _FORM
+    ),
+    **dict.fromkeys(("ebnf", "grammar", "regex"), _FORM),
+    **dict.fromkeys(("allowed_token_ids", "bad_words", "stop_token_ids", "logits_processors"), _AS_ENGINE),
+    "ignore_eos": _AS_ENGINE._replace(unless=(False,)),
+    "echo": _AS_ENGINE._replace(unless=(False,)),
+    "min_tokens": _AS_ENGINE._replace(unless=(0,)),
+}
+"""Options of vLLM, SGLang and llama-server that say what an answer may be. Their clients must not believe that they
+hold.
+"""
+
 _COMMON = {
     **dict.fromkeys(("user", "service_tier", "safety_identifier"), _noted(TEXT)),
     **dict.fromkeys(("prompt_cache_key", "prompt_cache_retention"), _noted(TEXT)),
@@ -122,6 +138,7 @@ CHAT: Mapping[str, Option] = {
     "add_generation_prompt": _FLAG,
     **_MODELS_OWN,
     **_SAMPLING,
+    **_ENGINES_OWN,
     "logit_bias": _engine("logit_bias", OBJECT),
     "logprobs": _FLAG,
     "top_logprobs": Option("read", integer(0, 20)),
@@ -164,6 +181,7 @@ RESPONSES: Mapping[str, Option] = {
     "previous_response_id": _TEXT,
     **_MODELS_OWN,
     **_SAMPLING,
+    **_ENGINES_OWN,
     "top_logprobs": Option("read", integer(0, 20)),
     "background": _FLAG,
     "background_options": _passed("background responses have no options here"),
@@ -201,6 +219,7 @@ MESSAGES: Mapping[str, Option] = {
     "output_format": _OBJECT,
     "chat_template_kwargs": _OBJECT,
     **_SAMPLING,
+    **_ENGINES_OWN,
     "thread": _refused(_NOT_STORED),
     "previous_message_id": _refused(_NOT_STORED),
     "container": _refused("the gateway has no containers"),
