@@ -319,6 +319,7 @@ def main() -> int:
     options.add_argument("--seed", type=int, default=1)
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)  # nginx keeps large bodies there, as another user if it is started by root
         everything = Everything(Path(folder), 0.0005 * given.streams)
         try:
             figures, wrong = asyncio.run(soak(everything, given))

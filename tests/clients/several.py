@@ -48,6 +48,7 @@ def running(*command: str) -> Iterator[str]:
     for number, one in enumerate(ports, 1):
         site = site.replace(f"gateway-{number}:8000", f"127.0.0.1:{one}")
     with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)  # nginx keeps large bodies there, as another user if it is started by root
         Path(folder, "nginx.conf").write_text(CONFIG.format(folder=folder, site=site), "utf-8")
         url = f"redis://127.0.0.1:{store}"
         env = {**os.environ, "PYTHONPATH": str(ROOT), "HARMONYSTREAM_STORE_SEAL": "seal" * 8}
