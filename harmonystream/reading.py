@@ -52,6 +52,8 @@ def iter_events(
     Raises what Parser() raises, immediately. Exceptions of the source and of the parser are raised while the events are
     read, and the stream then has no end.
     """
+    if "parser" in options:
+        raise TypeError("a parser is passed in place of the format: iter_events(source, parser)")
     if not isinstance(format, Parser):
         parser = Parser(format, vocab, **options)
     elif vocab is not None or options:

@@ -43,6 +43,11 @@ class PendingCall:
     arguments: Mapping[str, Any]
     context: Any = None
 
+    @property
+    def name(self) -> str:
+        """The tool's name."""
+        return self.tool.name
+
 
 async def answer(tools: Tools, call: Call, timeout: float | None, context: Any = None) -> ToolResult:
     """Run a call. Every failure becomes a result. Only cancellation of the caller raises."""

@@ -93,7 +93,7 @@ def test_3_6_a_call_runs_after_approval_only():
     ran = []
 
     def asked(pending):
-        assert pending.tool is tools[pending.tool.name]
+        assert pending.tool is tools[pending.name]
         decision = pending.arguments["n"]
         return {1: True, 2: False, 3: "not today", 4: {"n": 40}, 5: None, 6: {"n": "x"}, 7: 1}[decision]
 
