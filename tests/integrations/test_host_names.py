@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import importlib
 import inspect
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from harmonystream import integrations
 from harmonystream.integrations.host_names import Host, HostName, differs
 
 SOURCE = """
@@ -162,3 +164,45 @@ def test_every_name_of_a_real_host_is_missed_when_it_changes(plugin, monkeypatch
                     needs_none = value is not _GONE and not [one for one in name.parameters or () if one != "*"]
                     inherited = value is _GONE and hasattr(owner, attribute)
                     assert differs([name]) or needs_none or inherited, name
+
+
+PUBLIC = {
+    "vllm.reasoning:ReasoningParserManager",
+    "vllm.tool_parsers:ToolParserManager",
+    "lmdeploy.cli.entrypoint:run",
+}
+"""What the hosts' own pages offer to plug-ins and users."""
+
+
+def asked_of(host: str) -> dict[str, str]:
+    """What the modules for a host import from it, and the attributes of modules among that: path -> our file."""
+    found = {}
+    for path in sorted((Path(integrations.__path__[0]) / host).glob("*.py")):
+        tree, modules = ast.parse(path.read_text()), {}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                modules |= {each.asname: each.name for each in node.names if each.asname}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                for each in node.names:
+                    found[f"{node.module}:{each.name}"] = path.name
+                    modules[each.asname or each.name] = f"{node.module}.{each.name}"
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
+                owner = modules[node.value.id]
+                if not owner.rpartition(".")[2][:1].isupper():  # not of a class: the table has those that matter
+                    found[f"{owner}:{node.attr}"] = path.name
+    return {name: file for name, file in found.items() if name.split(".")[0] == host}
+
+
+@pytest.mark.parametrize("host", ["vllm", "sglang", "lmdeploy"])
+def test_every_name_that_is_imported_is_in_the_table(host):
+    table = importlib.import_module(f"harmonystream.integrations.{host}.table").NAMES
+    listed = {name.path for names in table.values() for name in names} | PUBLIC
+    modules = {path.replace(":", ".") for path in listed} | {path.partition(":")[0] for path in listed}
+    asked = asked_of(host)
+    assert len(asked) > 5
+    assert not {
+        name: file
+        for name, file in asked.items()
+        if not any(f"{path}.".startswith(f"{name}.") for path in listed) and name.replace(":", ".") not in modules
+    }

@@ -374,15 +374,10 @@ def test_a_server_on_which_nothing_is_direct_says_why_once(caplog):
     ]
 
 
-class OtherState(State):
-    def make_request_output(self, output: Any) -> Any:  # type: ignore[override]
-        return output
-
-
 def test_another_vllm_is_left_alone(caplog):
     caplog.set_level("INFO", "vllm.harmonystream")
-    assert Serving([OtherState(Queue())]).made() is None
     other = serving()
     other.engine_client = object()
     assert other.made() is None
-    assert len(caplog.records) == 2 and all("this vLLM differs" in record.message for record in caplog.records)
+    (record,) = caplog.records
+    assert "this vLLM differs" in record.message

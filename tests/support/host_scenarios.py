@@ -13,6 +13,7 @@ from streams import encode_greedily, to_ids
 from wire_scenarios import LONG, SCENARIOS, Call, Scenario, Text, told, write
 
 import harmonystream as hs
+from harmonystream.formats import format_of
 
 TOOLS = [{**tool, "function": {**tool["function"], "description": "A tool."}} for tool in FAMILY_TOOLS]
 FLAT = [{"type": "function", "strict": False, **tool["function"]} for tool in TOOLS]
@@ -148,7 +149,8 @@ def of_response(response: Any) -> Said:
 
 def in_the_fields(format: str, scenario: Scenario, *, between: str = "\n\n") -> Said:
     """What is written down of a scenario, in the fields of an answer. between: the texts of two messages of Harmony."""
-    items = told(format, scenario)
+    # The tokenizers have openers of calls as plain added tokens, as Qwen3's has: text, but in rows with control=True.
+    items = told(format, scenario, "ids" if getattr(format_of(format), "control", False) else "text")
     texts: dict[str, list[str]] = {"reasoning": [], "content": []}
     for item in items:
         if not isinstance(item, Call):

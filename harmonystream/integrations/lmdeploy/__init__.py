@@ -33,8 +33,11 @@ def register() -> None:
     check_version()
     if not HOST.fits("parsers"):
         return
-    from .parsers import register_parsers
-
+    try:
+        from .parsers import register_parsers
+    except Exception as error:  # a name that no table has
+        HOST.gives_up("parsers", repr(error))
+        return
     register_parsers()
 
 

@@ -25,9 +25,13 @@ def register() -> None:
     if not HOST.fits("parsers"):
         _register_stock()
         return
-    from .detectors import register_detectors
-    from .hooks import register_hooks
-
+    try:
+        from .detectors import register_detectors
+        from .hooks import register_hooks
+    except Exception as error:  # a name that no table has
+        HOST.gives_up("parsers", repr(error))
+        _register_stock()
+        return
     register_detectors()
     register_hooks(frames=FRAMES in named() and HOST.fits("frames"))
 

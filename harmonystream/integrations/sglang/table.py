@@ -38,6 +38,7 @@ NAMES: dict[str, tuple[HostName, ...]] = {
             "sglang.srt.entrypoints.openai.protocol:ToolCall",
         ),
         _function("sglang.srt.plugins.hook_registry:HookRegistry.register", "hooks", "target", "hook", "hook_type"),
+        *_plain("hooks", "sglang.srt.plugins.hook_registry:HookType"),
         _function(f"{_CHAT}._encoding_output", "the adapter of a server's outputs", replaced=True),
         _function(f"{_CHAT}._process_messages", "the prompt", "request", replaced=True),
         _function(f"{_RESPONSES}._make_request", "the prompt", "request", replaced=True),

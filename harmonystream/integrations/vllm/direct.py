@@ -16,9 +16,10 @@ import os
 from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import Context, ContextVar, copy_context
-from functools import lru_cache, partial
-from inspect import signature
+from functools import partial
 from typing import Any, TypeAlias
+
+from .fits import fits
 
 __all__ = ["Begin", "Direct", "begin", "is_direct", "note_requests"]
 
@@ -29,7 +30,6 @@ _log = logging.getLogger("vllm.harmonystream")
 _REQUEST: ContextVar[Any] = ContextVar("harmonystream_request", default=None)
 _TOLD: set[str] = set()
 _MIDDLEWARE = ("vllm.", "starlette.middleware.cors", "fastapi.middleware.cors", "prometheus_fastapi_instrumentator.")
-_PARAMETERS = ["self", "new_token_ids", "pooling_output", "finish_reason"]
 
 
 class Direct:
@@ -135,8 +135,8 @@ class _Rest:
 
 
 def is_direct() -> bool:
-    """Has the operator asked for direct streams?"""
-    return os.environ.get("HARMONYSTREAM_FRAMES_DIRECT") == "1"
+    """Has the operator asked for direct streams, and does vLLM fit them?"""
+    return os.environ.get("HARMONYSTREAM_FRAMES_DIRECT") == "1" and fits("direct streams")
 
 
 def note_requests(serving: Any, method: str) -> None:
@@ -219,15 +219,7 @@ def _states(processor: Any, result: Any) -> list[Any]:
         said = logprobs.num_logprobs is not None or logprobs.num_prompt_logprobs is not None
         if not alone or held or said or state.output_kind.name != "DELTA":
             return []
-        _check_signature(state.__class__)
     return states
-
-
-@lru_cache
-def _check_signature(states: Any) -> None:
-    found = [*signature(states.make_request_output).parameters]
-    if found[: len(_PARAMETERS)] != _PARAMETERS:
-        raise TypeError(f"make_request_output{found}")
 
 
 def _text_of(state: Any) -> Callable[[bool, bool], str]:

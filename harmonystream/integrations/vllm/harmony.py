@@ -7,7 +7,7 @@ from typing import Any
 
 import vllm.parser
 import vllm.parser.harmony as stock
-from openai_harmony import Role
+from openai_harmony import Message, Role
 from vllm.entrypoints.openai.parser.harmony_utils import get_encoding
 from vllm.parser.abstract_parser import DelegatingParser
 
@@ -63,12 +63,15 @@ class HarmonystreamHarmonyParser(HarmonystreamParser, stock.HarmonyParser):  # t
         return result
 
     def flush(self) -> list[Any]:
-        """The segments that the end of the output completes. A message that is cut off inside its header is
-        left out.
+        """The segments that the end of the output completes. A message that is cut off inside its header is left out,
+        but an output has one message at least: vLLM takes one without messages for a cut one, even after an error.
         """
         cut = self._harmony_parser.state is StreamState.HEADER
+        empty = not self._harmony_parser.messages
         segments = super().flush()
-        return [] if cut else [good for segment in segments for good in _repaired(segment)]
+        if cut:
+            return [stock.Segment("final", None, "", _nothing())] if empty else []
+        return [good for segment in segments for good in _repaired(segment, whole=False)]
 
     @staticmethod
     def _is_reasoning_token(token_id: int, channel: str | None, recipient: str | None) -> bool:
@@ -76,7 +79,12 @@ class HarmonystreamHarmonyParser(HarmonystreamParser, stock.HarmonyParser):  # t
         return channel == "analysis" and recipient is None and not get_encoding().is_special_token(token_id)
 
 
-def _repaired(segment: Any) -> Iterator[Any]:
+def _nothing() -> Any:
+    return Message.from_role_and_content(Role.ASSISTANT, "").with_channel("final")
+
+
+def _repaired(segment: Any, *, whole: bool = True) -> Iterator[Any]:
+    """whole: has the model ended the message?"""
     message = segment.completed_message
     if segment.recipient is None and segment.channel not in _CHANNELS and (segment.delta or message is not None):
         segment = segment._replace(channel="final")
@@ -85,7 +93,7 @@ def _repaired(segment: Any) -> Iterator[Any]:
         return
     if message.recipient is None and message.channel not in _CHANNELS:
         message.channel = "final"
-    if message.recipient is not None and not _text_of(message):
+    if whole and message.recipient is not None and not _text_of(message):
         message.content[0].text = "{}"
         yield segment._replace(channel=message.channel, recipient=message.recipient, delta="{}", completed_message=None)
     yield segment

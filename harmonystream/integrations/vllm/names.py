@@ -34,9 +34,12 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     check_version()
     if fits("parsers") and (known[stem] != "harmony" or fits("harmony")):
-        from . import parsers
-
-        return parsers.class_of(stem, kind, known[stem])
+        try:
+            from . import parsers
+        except Exception as error:  # a name that no table has
+            HOST.gives_up("parsers", repr(error))
+        else:
+            return parsers.class_of(stem, kind, known[stem])
     return _stock(stem, kind, known[stem])
 
 

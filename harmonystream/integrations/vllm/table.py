@@ -14,6 +14,9 @@ _RESPONSES = "vllm.entrypoints.openai.responses.serving:OpenAIServingResponses"
 _CONTEXT = "vllm.entrypoints.openai.responses.context:SimpleContext"
 _DERENDERER = "vllm.renderers.online_derenderer"
 _PROTOCOL = "vllm.entrypoints.generate.base.protocol"
+_CHUNKS = "vllm.entrypoints.openai.chat_completion.protocol"
+_TOKENS = "vllm.entrypoints.scale_out.token_in_token_out.protocol"
+_STATE = "vllm.v1.engine.output_processor:RequestState"
 _SINCE = "0.33"
 
 
@@ -68,6 +71,18 @@ NAMES: dict[str, tuple[HostName, ...]] = {
         _function(f"{_PARSER}._initialize_history_tool_call_cnt", "ids of calls", "request"),
         _function(f"{_PARSER}._make_tool_call_id", "ids of calls", "function_name"),
         _function("vllm.renderers.chat_utils:make_tool_call_id", "ids of calls"),
+        _function(
+            "vllm.tool_parsers.structural_tag_registry:get_structural_tag_tools",
+            "grammars",
+            *("model", "tools", "tool_choice"),
+        ),
+        _function(
+            "vllm.tool_parsers.structural_tag_registry:resolve_tool_strictness",
+            "grammars",
+            *("tools", "tool_choice", "strict_level"),
+        ),
+        *_plain("grammars", "vllm.tool_parsers.tool_strict_level:ToolStrictLevel"),
+        *_plain("grammars", "vllm.envs:VLLM_ENFORCE_STRICT_TOOL_CALLING"),
         _function(
             "vllm.parser.metrics:record_tool_parser_invocation",
             "vLLM's metrics",
@@ -133,6 +148,18 @@ NAMES: dict[str, tuple[HostName, ...]] = {
             "vllm.entrypoints.serve.engine.protocol:CompletionTokenUsageInfo",
         ),
     ),
+    "direct streams": (
+        _function(
+            f"{_STATE}.make_request_output",
+            "hands on an output",
+            *("new_token_ids", "pooling_output", "finish_reason", "stop_reason"),
+            replaced=True,
+        ),
+        *_fields("a request", _STATE, "queue", "detokenizer", "logprobs_processor", "stream_interval", "output_kind"),
+        *_fields("a request", _STATE, "streaming_input", "sampling_mask_chunks", "request_index", "prompt_token_ids"),
+        *_fields("requests", "vllm.v1.engine.output_processor:OutputProcessor", "external_req_ids", "request_states"),
+        *_plain("a request without text", "vllm.v1.engine.detokenizer:IncrementalDetokenizer"),
+    ),
     "frames of Responses": (
         *_OUTPUTS,
         _function(
@@ -177,6 +204,24 @@ NAMES: dict[str, tuple[HostName, ...]] = {
             *("logprobs", "tokenizer", "*", "initial_context_token_ids", "top_limit"),
         ),
         _function(f"{_DERENDERER}:_chat_top_logprobs_limit", "log probabilities", "chat_request"),
+        _function("vllm.parser.utils:count_history_tool_calls", "ids of calls", "request"),
+        *_plain("the route", "vllm.entrypoints.scale_out.derender.api_router:derender_chat_completion"),
+        *_plain("the route", "vllm.entrypoints.serve.utils.api_utils:validate_json_request"),
+        *_plain("a request", f"{_TOKENS}:DerenderChatStreamRequest.prompt_token_ids", f"{_TOKENS}:DerenderChatRequest"),
+        *_fields(
+            "a request",
+            f"{_TOKENS}:DerenderStreamState",
+            *("output_token_ids", "role_sent", "logprob_context_token_ids"),
+        ),
+        *_plain("errors", "vllm.entrypoints.serve.engine.protocol:ErrorResponse"),
+        *_fields("a chunk", f"{_CHUNKS}:ChatCompletionStreamResponse", "id", "created", "model", "choices", "usage"),
+        *_fields("a chunk", f"{_CHUNKS}:ChatCompletionResponseStreamChoice", "index", "delta", "logprobs", "token_ids"),
+        *_fields("a chunk", f"{_CHUNKS}:ChatCompletionResponseStreamChoice", "finish_reason", "stop_reason"),
+        _function(
+            "vllm.entrypoints.openai.chat_completion.stream_processor:ChatStreamProcessor.__init__",
+            "a chunk",
+            *("request", "parser", "*", "enable_auto_tools", "parser_cls"),
+        ),
         *_fields(_SERVER, f"{_DERENDERER}:OnlineDerenderer", "parser", "renderer", "model_config", "enable_auto_tools"),
     ),
 }

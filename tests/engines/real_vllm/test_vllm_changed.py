@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,6 +21,7 @@ from vllm.parser import ParserManager  # noqa: E402
 from vllm.parser.abstract_parser import DelegatingParser  # noqa: E402
 from vllm.reasoning import ReasoningParserManager  # noqa: E402
 from vllm.tool_parsers import ToolParserManager  # noqa: E402
+from vllm.v1.engine.output_processor import RequestState  # noqa: E402
 
 from harmonystream.integrations.vllm import names  # noqa: E402
 from harmonystream.integrations.vllm.fits import HOST  # noqa: E402
@@ -69,6 +71,15 @@ def test_the_parsers_of_vllm_take_the_place_of_ours(forgets, monkeypatch, caplog
         composed("harmonystream_lfm2")  # the cause says that vLLM has none of this format
 
 
+def test_a_name_that_no_table_has_is_no_error_either(forgets, monkeypatch, caplog):
+    monkeypatch.delattr("harmonystream.integrations.vllm.parsers")
+    monkeypatch.setitem(sys.modules, "harmonystream.integrations.vllm.parsers", None)
+    with caplog.at_level(logging.WARNING, "vllm.harmonystream"):
+        parser = composed("harmonystream_hermes")
+    assert parser.tool_parser_cls is ToolParserManager.get_tool_parser("hermes")
+    assert "parsers: vLLM's own" in caplog.text and "ModuleNotFoundError" in caplog.text
+
+
 def test_the_parser_of_gpt_oss_is_vllms(forgets, monkeypatch, caplog):
     monkeypatch.setattr(HOST, "_features", {**NAMES, "harmony": (NAMES["parsers"][0]._replace(path="vllm.gone"),)})
     with caplog.at_level(logging.WARNING, "vllm.harmonystream"):
@@ -91,6 +102,18 @@ def test_the_frames_are_vllms(forgets, feature, monkeypatch, caplog):
     assert responses.responses_stream_generator == "stock"
     assert (chat.chat_completion_stream_generator == "stock") == (feature != "frames of Responses")
     assert f"{feature}: vLLM's own" in caplog.text
+
+
+def test_streams_are_not_direct(forgets, monkeypatch, caplog):
+    from harmonystream.integrations.vllm.direct import is_direct
+
+    monkeypatch.setenv("HARMONYSTREAM_FRAMES_DIRECT", "1")
+    assert is_direct()
+    monkeypatch.setattr(HOST, "_known", {})
+    monkeypatch.delattr(RequestState, "make_request_output")
+    with caplog.at_level(logging.WARNING, "vllm.harmonystream"):
+        assert not is_direct()
+    assert "direct streams: vLLM's own" in caplog.text and "make_request_output is not there" in caplog.text
 
 
 def test_derender_is_vllms(forgets, monkeypatch, caplog):

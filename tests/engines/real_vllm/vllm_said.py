@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import anthropic
@@ -15,14 +16,21 @@ def expected(server: Server, ids: list[int], **more: Any) -> Said:
     return parsed(server.format, server.vocab, server.asked()["prompt"], ids, **more)
 
 
+@cache
 def _openai(server: Server) -> openai.OpenAI:
-    return openai.OpenAI(base_url=f"{server.url}/v1", api_key="-", max_retries=0)
+    """One for all requests to a server: to make a client takes longer than an answer. Nothing here takes a minute."""
+    return openai.OpenAI(base_url=f"{server.url}/v1", api_key="-", max_retries=0, timeout=60)
+
+
+@cache
+def _anthropic(server: Server) -> anthropic.Anthropic:
+    return anthropic.Anthropic(base_url=server.url, api_key="-", max_retries=0, timeout=60)
 
 
 def chat_stream(server: Server, **more: Any) -> tuple[Said, Any]:
     """By the official client's own accumulation; and the last chunk's usage."""
     more = {"messages": MESSAGES, "tools": TOOLS, "stream_options": {"include_usage": True}, **more}
-    with _openai(server) as client, client.chat.completions.stream(model="tiny", **more) as stream:
+    with _openai(server).chat.completions.stream(model="tiny", **more) as stream:
         for _ in stream:
             pass
         whole = stream.current_completion_snapshot
@@ -31,32 +39,30 @@ def chat_stream(server: Server, **more: Any) -> tuple[Said, Any]:
 
 def chat(server: Server, **more: Any) -> tuple[Said, Any]:
     """Without streaming."""
-    with _openai(server) as client:
-        whole = client.chat.completions.create(model="tiny", **{"messages": MESSAGES, "tools": TOOLS, **more})
+    more = {"messages": MESSAGES, "tools": TOOLS, **more}
+    whole = _openai(server).chat.completions.create(model="tiny", **more)
     return of_choices(whole.choices, "reasoning"), whole.usage
 
 
 def responses(server: Server, *, streams: bool, **more: Any) -> Said:
     more = {"model": "tiny", "input": "Go!", "tools": FLAT, "store": False, **more}
-    with _openai(server) as client:
-        if streams:
-            with client.responses.stream(**more) as stream:
-                *_, last = stream
-            whole = last.response
-        else:
-            whole = client.responses.create(**more)
+    client = _openai(server)
+    if streams:
+        with client.responses.stream(**more) as stream:
+            *_, last = stream
+        whole = last.response
+    else:
+        whole = client.responses.create(**more)
     return of_response(whole)
 
 
 def messages(server: Server, *, streams: bool = True, **more: Any) -> Said:
-    client = anthropic.Anthropic(base_url=server.url, api_key="-", max_retries=0)
-    more = {"max_tokens": 2000, "messages": MESSAGES, "tools": INPUTS, **more}
-    with client:
-        if streams:
-            with client.messages.stream(model="tiny", **more) as stream:
-                for _ in stream:
-                    pass
-                whole = stream.get_final_message()
-        else:
-            whole = client.messages.create(model="tiny", **more)
+    client, more = _anthropic(server), {"max_tokens": 2000, "messages": MESSAGES, "tools": INPUTS, **more}
+    if streams:
+        with client.messages.stream(model="tiny", **more) as stream:
+            for _ in stream:
+                pass
+            whole = stream.get_final_message()
+    else:
+        whole = client.messages.create(model="tiny", **more)
     return of_message(whole)
