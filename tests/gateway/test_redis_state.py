@@ -393,6 +393,36 @@ def test_a_store_that_hangs_is_waited_for_once_and_comes_back(daemon, monkeypatc
     assert "the store is not there" in caplog.text
 
 
+def test_after_one_slow_answer_it_stores_again_at_once(daemon, monkeypatch):
+    monkeypatch.setattr(module, "PAUSE", 60.0)  # that is for a store that answers and has no room
+    monkeypatch.setattr(module, "BEAT", 0.1)
+
+    async def main(one, _):
+        with daemon.paused(), pytest.raises(StateError):
+            await one.put("a", [], response("r1"))
+
+        async def stores():
+            return one.is_there and await one.put("a", [], response("r2"))
+
+        await until(stores)
+        assert await one.response("a", "r2") == ([], response("r2"))
+
+    states(daemon, main, limits=Limits(store_wait=0.3))
+
+
+def test_a_process_that_is_late_itself_does_not_lose_its_store(daemon):
+    async def main(one, _):
+        for at in range(5):
+            putting = asyncio.ensure_future(one.put("a", [], response(f"r{at}")))
+            for _ in range(3):
+                await asyncio.sleep(0.002)
+                time.sleep(0.35)  # all of its wait, and the answer comes meanwhile
+            assert await putting
+        assert one.is_there
+
+    states(daemon, main, limits=Limits(store_wait=0.3))
+
+
 def test_a_store_that_was_killed_keeps_what_was_acknowledged(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "BEAT", 0.05)
     quota = Quota(2, 0)

@@ -14,6 +14,8 @@ from .state import StateError
 __all__ = ["RedisLink"]
 
 CONNECTIONS = 16
+PARTS = 5
+"""The parts of a wait. If this process itself is late, one part is over, and the answer may be there by then."""
 SCHEMES = {"redis": "redis", "rediss": "rediss", "valkey": "redis", "valkeys": "rediss", "unix": "unix"}
 log = logging.getLogger("harmonystream.gateway")
 Returned = TypeVar("Returned")
@@ -82,7 +84,9 @@ class RedisLink:
     async def _tried(self, call: Callable[[], Awaitable[Any]]) -> Any:
         asking = asyncio.ensure_future(call())
         try:  # asyncio.wait_for may lose a cancellation before Python 3.12
-            await asyncio.wait({asking}, timeout=self._wait)
+            for _ in range(PARTS):
+                if not asking.done():
+                    await asyncio.wait({asking}, timeout=self._wait / PARTS)
             if not asking.done():
                 self._is_gone(f"no answer in {self._wait} seconds")
                 raise StateError("the store does not answer in time")

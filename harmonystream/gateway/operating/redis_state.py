@@ -230,7 +230,8 @@ class RedisState:
         try:
             kept = await self._link.ask(partial(self._scripts["PUT"], keys=[_P], args=arguments))
         except StateError:
-            self._full_until = monotonic() + PAUSE
+            if self._link.is_up:  # it answers, and does not store
+                self._full_until = monotonic() + PAUSE
             raise
         self._full_until = 0.0
         return bool(kept)
