@@ -136,10 +136,12 @@ def grammar_plan(
     row = format_of(prompt.format)
 
     def fields(strict: bool | None, prompt: Prompt) -> Any:
-        made = grammar(row, tools, choice=choice, parallel=parallel, strict=strict, answer=answer, prompt=prompt)
+        made = grammar(
+            row, tools, choice=choice, parallel=parallel, strict=strict, answer=answer, prompt=prompt, exact=False
+        )
         return fields_of(made, prompt.vocab)
 
-    for strict in (None, False):  # if the schemas cannot be expressed, arguments may be any object
+    for strict in (None, False):  # if the engine's backend refuses the schemas, arguments may be any object
         try:
             if fields(strict, prompt) is None:
                 return None

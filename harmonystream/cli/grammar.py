@@ -47,7 +47,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     add("--one", action="store_true", help="allow one call, not several")
     add("--start", choices=("content", "reasoning"), default="content", help="where the prompt leaves the model")
     add("--write", choices=("structural-tag", "lark", "gbnf"), default="structural-tag", help="the language")
-    add("--wider", action="store_true", help="GBNF: where a schema cannot be kept, take any value")
+    add("--wider", action="store_true", help="allow more where a schema cannot be kept, and write to stderr what")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -62,11 +62,12 @@ def run(args: argparse.Namespace) -> None:
             strict=args.strict,
             parallel=not args.one,
             start=args.start,
+            exact=not args.wider,
         )
-        if args.write == "gbnf":
-            text = made.gbnf(exact=not args.wider)
-        else:
-            text = made.lark() if args.write == "lark" else made.structural_tag()
+        language = args.write.replace("-", "_")
+        text = getattr(made, language)()
+        for note in made.wider(language):
+            sys.stderr.write(f"{note}\n")
     except HarmonyStreamError as error:
         raise InputError(str(error)) from None
     sys.stdout.write(text if text.endswith("\n") else text + "\n")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, Protocol
 
 from .._native.core.vocab import Vocab
@@ -21,7 +22,7 @@ from .harmony import Messages
 from .lark import lark
 from .matching import Matcher
 from .nodes import Node, markers
-from .schemas import canonical
+from .schemas import canonical, check_size
 from .structural_tag import structural_tag
 
 __all__ = ["Grammar", "Matcher", "grammar"]
@@ -63,50 +64,78 @@ class Grammar:
 
     `structural_tag` returns it in xgrammar's language. Each text is made only once.
 
-    format, row: the name of the format, and its row.
+    format, row: the name of the format, and its row. exact: is a schema that cannot be kept an error? Otherwise the
+    grammar allows more there. notes: where it does, in every language.
     """
 
-    __slots__ = ("_key", "_node", "_texts", "format", "row")
+    __slots__ = ("_key", "_node", "_texts", "exact", "format", "notes", "row")
     format: str
     row: Format | HeaderFormat
+    exact: bool
+    notes: tuple[str, ...]
 
-    def __init__(self, row: Format | HeaderFormat, node: Node, key: tuple[object, ...]) -> None:
-        self.format, self.row, self._node, self._key = row.name, row, node, key
-        self._texts: dict[tuple[object, ...], str] = {}
+    def __init__(
+        self,
+        row: Format | HeaderFormat,
+        node: Node,
+        key: tuple[object, ...],
+        exact: bool = True,
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        self.format, self.row, self._node, self._key = row.name, row, node, (*key, exact)
+        self.exact, self.notes = exact, notes
+        self._texts: dict[tuple[object, ...], tuple[str, tuple[str, ...]]] = {}
 
     def structural_tag(self, vocab: Vocab | None = None) -> str:
         """JSON for xgrammar's `compile_structural_tag`, vLLM's `structural_tag` and SGLang's.
 
         vocab: markers that are its control tokens become token ids. None: all markers are text.
         """
+        return self._structural_tag(vocab)[0]
+
+    def _structural_tag(self, vocab: Vocab | None) -> tuple[str, tuple[str, ...]]:
+        control = {} if vocab is None else vocab.control
+        spellings = spellings_of(self.row) if control else ()
         key = (structural_tag, None if vocab is None else vocab.fingerprint)
-        made = self._texts.get(key)
-        if made is None:
-            control = {} if vocab is None else vocab.control
-            made = self._texts[key] = structural_tag(self._node, control, spellings_of(self.row) if control else ())
-        return made
+        return self._made(key, self.exact, partial(structural_tag, self._node, control, spellings))
 
     def lark(self, vocab: Vocab | None = None) -> str:
         """Text in llguidance's Lark. vocab: as in `structural_tag`."""
-        key = (lark, None if vocab is None else vocab.fingerprint)
-        made = self._texts.get(key)
-        if made is None:
-            spelled = isinstance(self.row, Format) and not self.row.control
-            made = self._texts[key] = lark(self._node, {} if vocab is None else vocab.control, spelled=spelled)
-        return made
+        return self._lark(vocab)[0]
 
-    def gbnf(self, *, exact: bool = True) -> str:
+    def _lark(self, vocab: Vocab | None) -> tuple[str, tuple[str, ...]]:
+        control = {} if vocab is None else vocab.control
+        spelled = isinstance(self.row, Format) and not self.row.control
+        key = (lark, None if vocab is None else vocab.fingerprint)
+        return self._made(key, self.exact, partial(lark, self._node, control, spelled=spelled))
+
+    def gbnf(self, *, exact: bool | None = None) -> str:
         """Text in llama.cpp's GBNF, where markers are text.
 
-        exact: raises `GrammarError` for a schema that its rules cannot express. False allows any value of the type
-        there.
+        exact: as in `hs.grammar`. None: as the grammar was made.
         """
-        made = self._texts.get((exact,))
+        exact = self.exact if exact is None else exact
+        return self._made((gbnf, exact), exact, partial(gbnf, self._node))[0]
+
+    def wider(self, language: Literal["structural_tag", "lark", "gbnf"], vocab: Vocab | None = None) -> tuple[str, ...]:
+        """What this text of a grammar with `exact=False` does not keep, each with its tool, place and keyword."""
+        if language not in ("structural_tag", "lark", "gbnf"):
+            raise GrammarError(f"language is structural_tag, lark or gbnf, not {shown(language)}")
+        if language == "gbnf":
+            found = self._made((gbnf, self.exact), self.exact, partial(gbnf, self._node))
+        else:
+            found = self._lark(vocab) if language == "lark" else self._structural_tag(vocab)
+        return (*self.notes, *found[1])
+
+    def _made(self, key: tuple[object, ...], exact: bool, make: Callable[..., str]) -> tuple[str, tuple[str, ...]]:
+        made = self._texts.get(key)
         if made is None:
-            made = self._texts[exact,] = gbnf(self._node, exact)
+            lost: list[str] = []
+            text = make(lose=_refuse if exact else lost.append)
+            made = self._texts[key] = text, tuple(dict.fromkeys(lost))
         return made
 
-    def llama(self, *, exact: bool = True) -> dict[str, Any]:
+    def llama(self, *, exact: bool | None = None) -> dict[str, Any]:
         """The fields of a request of llama-server: `grammar`, and `preserved_tokens` with the markers to keep in the
         text.
 
@@ -130,6 +159,10 @@ class Grammar:
         return f"<Grammar of {self.format}>"
 
 
+def _refuse(what: str) -> None:
+    raise GrammarError(f"{what}. exact=False allows more there")
+
+
 def grammar(
     format: str | Format | HeaderFormat,
     tools: Iterable[Any] = (),
@@ -142,6 +175,7 @@ def grammar(
     answer: Mapping[str, Any] | None = None,
     order: Literal["any", "declared"] = "declared",
     prompt: Prompt | None = None,
+    exact: bool = True,
 ) -> Grammar:
     """The grammar of an output of this format.
 
@@ -158,6 +192,9 @@ def grammar(
     order: of arguments: "declared", as the schema has them; "any": up to three arguments in any order.
     prompt: used instead of `start`. The prompt may have opened reasoning, or may contain the beginning of the answer.
 
+    exact: False: where a schema cannot be kept, the grammar allows more. If a format cannot write a tool's schema at
+    all, this tool takes any object. `Grammar.wider` returns what is not kept. True: this is an error.
+
     The last 256 grammars are cached by their arguments.
 
     Raises `GrammarError` for tools or schemas that cannot be expressed, and for a prompt that ends inside of arguments
@@ -166,7 +203,10 @@ def grammar(
     row = format_of(format)
     check_flag("parallel", parallel)
     check_flag("strict", strict, none=True)
+    check_flag("exact", exact)
     check_mapping("answer", answer)
+    if answer is not None:
+        check_size(answer, "the answer")
     for name, value, known in (
         ("reasoning", reasoning, ("prompt", "allowed", "none")),
         ("start", start, ("content", "reasoning")),
@@ -196,12 +236,13 @@ def grammar(
             begun,
             asked,
             order,
+            exact,
         )
         found = _kept.get(key)  # type: ignore[arg-type]
     except (TypeError, ValueError):  # not JSON, or of a type that JSON does not have, such as `Tool`
         key = found = None
     if found is None:
-        found = _made(row, tools, names, parallel, strict, reasoning, start, begun, answer, order)
+        found = _made(row, tools, names, parallel, strict, reasoning, start, begun, answer, order, exact)
         if key is not None:
             while len(_kept) >= _MOST_KEPT:
                 _kept.pop(next(iter(_kept)), None)
@@ -225,8 +266,10 @@ def _made(
     begun: str,
     answer: Mapping[str, Any] | None,
     order: str,
+    exact: bool,
 ) -> Grammar:
-    functions = tuple(_functions(tools, strict, order))
+    notes: list[str] = []
+    functions = tuple(_functions(tools, strict, order, None if exact else notes))
     wanted = _wanted(choice, functions)
     if wanted is not None:
         functions = tuple(one for one in functions if one.name in wanted)
@@ -235,6 +278,8 @@ def _made(
         if kind == "required":
             raise GrammarError("a call is required, and there is no tool")
         kind = "none"
+    if not exact and isinstance(row, Format) and functions:
+        functions = tuple(_writable(row, one, notes) for one in functions)
     reasons, may_reason = start == "reasoning", reasoning == "allowed"
     if isinstance(row, HeaderFormat):
         node = Messages(row, functions).whole(kind, answer, reasons=reasons, may_reason=may_reason)
@@ -243,7 +288,21 @@ def _made(
         node = Output(row, calls, reasons=reasons, may_reason=may_reason).whole(kind, answer)
     asked = None if answer is None else canonical(answer)
     known = tuple((one.name, one.text) for one in functions)
-    return Grammar(row, after(node, begun), (known, kind, parallel, reasons, may_reason, begun, asked, order))
+    return Grammar(
+        row, after(node, begun), (known, kind, parallel, reasons, may_reason, begun, asked, order), exact, tuple(notes)
+    )
+
+
+def _writable(row: Format, function: Function, notes: list[str]) -> Function:
+    """The tool as this format can write it: with its schema, or else with any object."""
+    if function.arguments is None:
+        return function
+    try:
+        Calls(row, (function,), parallel=False).block()
+    except GrammarError as error:
+        notes.append(f"{function.what} takes any object: {error}")
+        return function.any_object()
+    return function
 
 
 def _place(row: Format | HeaderFormat, prompt: Prompt) -> tuple[Literal["content", "reasoning"], str]:
@@ -262,7 +321,8 @@ def _text_of(vocab: Vocab, ids: Sequence[int]) -> str:
     return b"".join(map(vocab.token_bytes, ids)).decode("utf-8", "replace")
 
 
-def _functions(tools: Iterable[Any], strict: bool | None, order: str) -> Iterable[Function]:
+def _functions(tools: Iterable[Any], strict: bool | None, order: str, notes: list[str] | None) -> Iterable[Function]:
+    """notes: takes what is wrong with a schema. The tool then takes any object. None: this is an error."""
     seen = set()
     for number, tool in enumerate(tools):
         if number >= _MOST_TOOLS:
@@ -271,7 +331,13 @@ def _functions(tools: Iterable[Any], strict: bool | None, order: str) -> Iterabl
         if name in seen:
             raise GrammarError(f"there are two tools named {name!r}")
         seen.add(name)
-        yield Function(name, schema, own if strict is None else strict, order)
+        try:
+            yield Function(name, schema, own if strict is None else strict, order)
+        except GrammarError as error:
+            if notes is None:
+                raise
+            notes.append(f"tool {name!r} takes any object: {error}")
+            yield Function(name, {}, False, order)
 
 
 def _read(tool: Any) -> tuple[str, Any, bool]:

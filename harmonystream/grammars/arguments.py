@@ -8,7 +8,9 @@ from typing import Any
 
 from ..errors import GrammarError
 from ..formats import Format
+from ..formats.spellings import spellings_of
 from .nodes import EMPTY, KEY, WORD, Json, Lit, Mark, Node, Space, Text, either, few, maybe, row, some
+from .patterns import rewritten, sized
 from .schemas import RecursiveError, Schema, canonical, check_size, closed, is_small, value_text, with_definitions
 
 __all__ = ["Function", "elements_of", "json_of", "objects_of", "pairs_of", "python_of"]
@@ -27,10 +29,11 @@ class Function:
     Raises GrammarError for a schema that is too large.
     """
 
-    __slots__ = ("arguments", "declared", "name", "order", "strict", "text")
+    __slots__ = ("arguments", "declared", "name", "order", "strict", "text", "what")
 
     def __init__(self, name: str, schema: Any, strict: bool, order: str) -> None:
         self.name, self.strict, self.order = name, strict, order
+        self.what = f"tool {name!r}"
         self.declared: Any = schema
         self.arguments: Schema | None = None
         if not strict:
@@ -46,7 +49,11 @@ class Function:
             check_size(schema, f"tool {name!r}")
         if '"$ref"' in self.text:
             schema = with_definitions(schema)
-        self.arguments = Schema(schema, schema)
+        self.arguments = Schema(schema, schema, what=self.what)
+
+    def any_object(self) -> Function:
+        """The same tool, with any object as its arguments."""
+        return Function(self.name, self.declared, False, self.order)
 
     @property
     def required(self) -> frozenset[str]:
@@ -84,7 +91,7 @@ def members_of(
     made: dict[str, Node] = {}
     for name, inner in schema.properties.items():
         try:
-            made[name] = part(name, schema.part(inner))
+            made[name] = part(name, schema.part(inner, name))
         except RecursiveError:
             if name in schema.required:
                 raise
@@ -117,23 +124,26 @@ def _in_order(made: Sequence[tuple[bool, Node]], between: Node) -> Node:
 def json_of(function: Function, without: tuple[str, ...] = ()) -> Node:
     """One JSON object. without: strings that its strings must not contain."""
     names = function.arguments.properties if function.arguments is not None else ()
-    return Json(function.text, without, function.order == "any" and len(names) > 1)
+    return Json(function.text, without, function.order == "any" and len(names) > 1, function.what)
 
 
 def _json(schema: Schema, without: tuple[str, ...]) -> Json:
     """without: strings that its strings must not contain. Numbers cannot contain them."""
     plain = schema.values() is None and schema.type in ("integer", "number", "boolean", "null")
-    return Json(schema.text(), () if plain else without)
+    return Json(schema.text(), () if plain else without, False, schema.what)
 
 
 # --- values without quotes ---
 
 
-def values_of(ways: Sequence[Schema], without: tuple[str, ...], typed: bool) -> list[tuple[str, Node]]:
+def values_of(
+    ways: Sequence[Schema], without: tuple[str, ...], typed: bool, never: str = "", edge: str = ""
+) -> list[tuple[str, Node]]:
     """The values that fit one of these schemas, each with its JSON type. Strings have no quotes.
 
     without: strings that a value must not contain. typed: does the format say which type a value has? If it does not, a
-    value is read as JSON of one of the types in the schema, if it can be.
+    value is read as JSON of one of the types in the schema, if it can be. never, edge: characters that a string with a
+    limit does not have, or not at its beginning and end.
     """
     found: list[tuple[str, Node]] = []
     plain: list[tuple[str, Node]] = []
@@ -149,20 +159,30 @@ def values_of(ways: Sequence[Schema], without: tuple[str, ...], typed: bool) -> 
             texts.append(Text(without))
             found += [("json", Json("{}", without))] if typed else []
         elif way.type in ("string", "any"):
-            texts.append(_string(way, without))
+            texts.append(_string(way, without, never, edge))
         else:
             found.append((way.type, _json(way, without)))
             plain += [(way.type, Lit(word)) for word in _WORDS.get(way.type, ()) if way.keywords() == {"type"}]
     if not texts:  # where a string is allowed, `None` is one
         found += plain
-    if not typed and any(isinstance(one, Text) for one in texts):
+    if (
+        not typed
+        and any(isinstance(one, Text) and one.pattern for one in texts)
+        and (
+            any(one[0] not in ("null", "boolean") for one in found)
+            or any(isinstance(one, Text) and not one.pattern for one in texts)
+        )
+    ):
+        raise GrammarError(f"a string with a limit cannot be told from other values without quotes: {ways[0].what}")
+    if not typed and any(isinstance(one, Text) and not one.pattern for one in texts):
         # What does not begin as an array or object is text if it is not anything else.
         containers = [one for one in found if one[0] in ("array", "object")]
         return [("string", Text(without, plain=bool(containers))), *containers]
     if texts:
         found.insert(0, ("string", either(*texts)))
     if not found:
-        raise GrammarError(f"no value of {', '.join(way.text() for way in ways)} can be written without quotes")
+        shown = ", ".join(way.text() for way in ways)
+        raise GrammarError(f"no value of {shown} can be written without quotes: {ways[0].what if ways else ''}")
     return found
 
 
@@ -171,14 +191,38 @@ _WORDS = {"boolean": ("True", "False"), "null": ("None",)}
 _TYPES: Mapping[type, str] = {bool: "boolean", int: "integer", float: "number", type(None): "null", list: "array"}
 
 
-def _string(schema: Schema, without: tuple[str, ...]) -> Node:
+def _string(schema: Schema, without: tuple[str, ...], never: str = "", edge: str = "") -> Node:
     """A string without quotes. without: strings that it must not contain.
 
-    `format` is a note, as JSON Schema has it.
+    A string with a limit has no character that begins such a string, because not all backends can keep out strings and
+    count characters at once. `format` is a note, as JSON Schema has it.
     """
-    for keyword in sorted(schema.keywords() - {"type", "format"}):
-        raise GrammarError(f"{keyword!r} of a string that is written without quotes cannot be kept")
-    return Text(without)
+    keywords = schema.keywords()
+    for keyword in sorted(keywords - _OF_STRINGS):
+        raise GrammarError(f"{keyword!r} of a string that is written without quotes cannot be kept: {schema.what}")
+    if not keywords & _LIMITS:
+        return Text(without)
+    never = "".join(sorted({*never, *(one[0] for one in without if one)}))
+    least, most = schema.get("minLength") or 0, schema.get("maxLength")
+    wrong = f"cannot be kept of a string that is written without quotes: {schema.what}"
+    if type(least) is not int or not (most is None or type(most) is int):
+        raise GrammarError(f"a length of {least!r} to {most!r} {wrong}")
+    pattern = schema.get("pattern")
+    if pattern is None:
+        found = sized(least, most, never, edge)
+        if found is None:
+            raise GrammarError(f"a length of {least} to {most} {wrong}")
+        return Text(without, pattern=found.text) if found.text else EMPTY
+    found = rewritten(pattern, never + edge) if isinstance(pattern, str) else None
+    if found is None:
+        raise GrammarError(f"'pattern' {pattern!r:.60} {wrong}")
+    if found.least < least or (most is not None and (found.most is None or found.most > most)):
+        raise GrammarError(f"a length of {least} to {most} beside 'pattern' {wrong}")
+    return Text(without, pattern=found.text) if found.text else EMPTY
+
+
+_LIMITS = {"minLength", "maxLength", "pattern"}
+_OF_STRINGS = {"type", "format", *_LIMITS}
 
 
 def endings(row_: Format) -> tuple[str, ...]:
@@ -192,6 +236,11 @@ def endings(row_: Format) -> tuple[str, ...]:
 # --- tags ---
 
 
+def beginnings(row_: Format) -> str:
+    """The first characters of all markers of a format, except quotes."""
+    return "".join(sorted({one[0] for one in spellings_of(row_) if one and one[0] not in "\"'"}))
+
+
 def pairs_of(row_: Format, function: Function, key: Node, after: Node) -> Node:
     """Keys and values in tags, with white space between them. key, after: the text before and after a key."""
     assert row_.pair is not None
@@ -200,18 +249,19 @@ def pairs_of(row_: Format, function: Function, key: Node, after: Node) -> Node:
     begin = row(Space(), Mark(opener)) if opener else EMPTY
     without = endings(row_)
     typed = bool(row_.typed) or row_.value_type is not None
+    never, edge = beginnings(row_), "\n" * (row_.newlines == "strip")
 
     def in_lines(text: Node) -> Node:
         """A string, perhaps in lines of its own. Other white space is a part of it."""
         if row_.newlines != "strip":
             return text
-        if isinstance(text, Text):
+        if isinstance(text, Text) and not text.pattern:
             return row(maybe(Lit("\n")), text) if text.plain else text
         return either(text, row(Lit("\n"), text, Lit("\n")))
 
     def pair(name: str, schema: Schema) -> Node:
         forms = []
-        for kind, value in values_of(schema.ways(), without, typed):
+        for kind, value in values_of(schema.ways(), without, typed, never, edge):
             inside = in_lines(value) if kind == "string" else row(layout, value, layout)
             ends = typed_end(row_, kind) or after
             forms.append(row(ends, _said_type(row_, [kind]), begin, inside, Mark(closer), Space()))
@@ -268,16 +318,23 @@ def elements_of(row_: Format, function: Function) -> Node:
                 least, most = counts_of(way)
                 yield "array", row(Space(), repeated(element(row_.item, way.items), EMPTY, max(least, 1), most))
             elif way.values() is None and way.type in ("object", "array"):
-                raise GrammarError(f"an {way.type} without the schema of its members has no names for its tags")
+                raise GrammarError(
+                    f"{way.what} is an {way.type} without the schema of its members, which has no names for its tags"
+                )
             else:
                 plain.append(way)
         if plain:
-            yield from values_of(plain, endings(row_), False)
+            yield from values_of(plain, endings(row_), False, beginnings(row_))
 
     if function.arguments is None:
         # The names at both ends must be equal, which needs a list of names. Without a list, there are no arguments.
-        declared = Schema(function.declared, function.declared)
-        known = [element(name, declared.part(schema)) for name, schema in declared.properties.items()]
+        declared = Schema(function.declared, function.declared, what=function.what)
+        known = []
+        for name, schema in declared.properties.items():
+            try:
+                known.append(element(name, declared.part(schema, name)))
+            except GrammarError:
+                known.append(element(name, Schema({}, {})))
         return some(either(*known)) if known else EMPTY
     return listed(function, element)
 
@@ -288,16 +345,16 @@ def elements_of(row_: Format, function: Function) -> Node:
 def check_members(schema: Schema) -> None:
     """Raises GrammarError for a keyword of an object that its members alone do not keep."""
     for keyword in sorted(schema.keywords() - _OF_OBJECTS):
-        raise GrammarError(f"{keyword!r} of an object that is not JSON cannot be kept")
+        raise GrammarError(f"{keyword!r} of an object that is not JSON cannot be kept: {schema.what}")
 
 
 def counts_of(schema: Schema) -> tuple[int, int | None]:
     """How many items an array may have. Raises GrammarError for a keyword that cannot be kept."""
     for keyword in sorted(schema.keywords() - _OF_ARRAYS):
-        raise GrammarError(f"{keyword!r} of an array that is not JSON cannot be kept")
+        raise GrammarError(f"{keyword!r} of an array that is not JSON cannot be kept: {schema.what}")
     least, most = schema.get("minItems") or 0, schema.get("maxItems")
     if not all(type(one) is int and 0 <= one <= _MOST_ITEMS for one in (least, most) if one is not None):
-        raise GrammarError(f"an array with {least} to {most} items cannot be written out")
+        raise GrammarError(f"an array with {least} to {most} items cannot be written out: {schema.what}")
     return least, most
 
 
@@ -384,7 +441,7 @@ _MOST_NESTED = 3  # how deep values are written out
 def objects_of(row_: Format, function: Function) -> Node:
     """An object with bare keys, and with the row's own quotes around strings."""
     quote = first(row_.quote)
-    without = endings(row_)
+    without, never = endings(row_), beginnings(row_)
 
     def value(schema: Schema) -> Node:
         return either(*map(single, schema.ways()))
@@ -396,7 +453,7 @@ def objects_of(row_: Format, function: Function) -> Node:
             return either(*words, *(Lit(value_text(one)) for one in values if not isinstance(one, str)))
         match schema.type:
             case "string":
-                return row(Mark(quote), _string(schema, without), Mark(quote))
+                return row(Mark(quote), _string(schema, without, never), Mark(quote))
             case "object" if schema.properties:
                 check_members(schema)
                 return row(Lit("{"), members_of(schema, member, Lit(",")), Lit("}"))
@@ -410,7 +467,8 @@ def objects_of(row_: Format, function: Function) -> Node:
                 return listed_in("{", row(WORD, Lit(":"), one), "}")
             case "any":
                 if schema.keywords():
-                    raise GrammarError(f"{sorted(schema.keywords())[0]!r} without a type cannot be kept")
+                    keyword = min(schema.keywords())
+                    raise GrammarError(f"{keyword!r} without a type cannot be kept: {schema.what}")
                 return anything[-1]
         return _json(schema, without)
 

@@ -110,6 +110,8 @@ class _Reader:
         return seen | starts if node.least == 0 else seen, rests
 
     def _text(self, node: Text, starts: set[int], rests: list[Node]) -> tuple[set[int], list[Node]]:
+        if node.pattern:
+            return self._limited(node.pattern, starts), rests
         ends: set[int] = set()
         reached = False
         marker, limit = -1, 0  # where the next marker begins, and the latest end of a text before it
@@ -128,6 +130,12 @@ class _Reader:
     def _matched(self, pattern: str, starts: Iterable[int]) -> set[int]:
         compiled = re.compile(pattern)
         return {found.end() for start in starts if (found := compiled.match(self.text, start))}
+
+    def _limited(self, pattern: str, starts: Iterable[int]) -> set[int]:
+        """All places where a string with a limit may end."""
+        compiled, self.cut = re.compile(pattern), True
+        last = self.end
+        return {end for start in starts for end in range(start, last) if compiled.fullmatch(self.text, start, end)}
 
     def _json(self, starts: Iterable[int]) -> set[int]:
         ends = set()

@@ -363,7 +363,7 @@ class Output:
         return [*self.calls.openers(), *think]
 
     def _answer(self, schema: object) -> Node:
-        return Json(canonical(closed(schema)), tuple(dict.fromkeys(self._not_text())))
+        return Json(canonical(closed(schema)), tuple(dict.fromkeys(self._not_text())), False, "the answer")
 
     def _text(self, plain: bool = False) -> Node:
         """An answer. It contains none of the row's markers."""

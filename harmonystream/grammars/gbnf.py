@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..errors import GrammarError
-from .json_rules import JsonRules
+from .json_rules import JSON_NEVER, JsonRules
 from .nodes import Json, Lit, Mark, Node, Or, Regex, Rep, Seq, Space, Text
+from .patterns import rewritten
 
 __all__ = ["gbnf"]
 
@@ -18,11 +18,9 @@ _UNIT_ESCAPE = '"\\\\" (["\\\\/bfnrt] | "u" ([0-9a-cA-CeEfF] [0-9a-fA-F]{3} | [d
 _KINDS = {(0, 1): "?", (0, None): "*", (1, None): "+"}
 
 
-def gbnf(node: Node, exact: bool) -> str:
-    """GBNF text. exact: raise GrammarError for a schema that rules cannot express. False allows any value of
-    its type.
-    """
-    writer = _Writer(exact)
+def gbnf(node: Node, lose: Callable[[str], None]) -> str:
+    """GBNF text. lose: called with each schema that rules cannot express. Any value of its type is allowed there."""
+    writer = _Writer(lose)
     root = writer.expression(node)
     return "\n".join([f"root ::= {root}", *(f"{name} ::= {text}" for name, text in writer.rules.items())]) + "\n"
 
@@ -31,9 +29,11 @@ class _Writer(JsonRules):
     """Writes each node once, even if it occurs several times."""
 
     space = "ws"
+    notes = frozenset(("format",))
 
-    def __init__(self, exact: bool) -> None:
-        self.exact = exact
+    def __init__(self, lose: Callable[[str], None]) -> None:
+        self.lose = lose
+        self.what = ""
         self.rules: dict[str, str] = {"ws": "[ \\n\\t]{0,16}"}
         self.names: dict[object, str] = {}
         self.written: dict[Node, str] = {}
@@ -50,15 +50,16 @@ class _Writer(JsonRules):
                 return self.literal(text)
             case Seq(parts=parts):
                 return " ".join([self.expression(part) for part in parts]) or '""'
-            case Json(schema=schema, without=without, any_order=any_order):
+            case Json(schema=schema, without=without, any_order=any_order, what=what):
                 key = ("schema", schema, without, any_order)
+                self.what = what
                 return self.rule(key, lambda: self.whole(schema, _raw(without), any_order))
             case Or(parts=parts):
                 return self.rule(node, lambda: " | ".join([self.expression(part) for part in parts]))
             case Rep(part=part, least=least, most=most):
                 return self.rule(part, lambda: self.expression(part)) + _KINDS[least, most]
-            case Text(without=without, plain=plain):
-                return self._text(without, plain)
+            case Text(without=without, plain=plain, pattern=pattern):
+                return f"({pattern})" if pattern else self._text(without, plain)
             case Space():
                 return self.space
             case Regex(pattern=pattern):
@@ -110,9 +111,14 @@ class _Writer(JsonRules):
                 self.rules[rule] = f'{ways} | {_ESCAPE} {name}-in | "\\""'
         return name
 
-    def unknown(self, what: str, schema: Any, without: tuple[str, ...]) -> str:
-        if self.exact:
-            raise GrammarError(f"llama.cpp's grammars cannot keep {what}: exact=False takes any value there")
+    def matching(self, pattern: str, without: tuple[str, ...], least: int, most: int | None) -> str:
+        found = rewritten(pattern, JSON_NEVER + "".join(sorted({one[0] for one in without})))
+        if found is None or least or most is not None:
+            return ""
+        return f'"\\"" ({found.text}) "\\""'
+
+    def unknown(self, what: str, schema: Any, without: tuple[str, ...], keywords: Iterable[str] = ()) -> str:
+        self.lose(f"llama.cpp's grammars do not keep {what} of {self.what}")
         kind = schema.get("type") if isinstance(schema, dict) else None
         return self.any(str(kind), without)
 

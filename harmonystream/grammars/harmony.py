@@ -45,7 +45,7 @@ class Messages:
     def _final(self, answer: object) -> Node:
         body: Node = self._text()
         if answer is not None:
-            body = Json(canonical(closed(answer)), tuple(self.marks.values()))
+            body = Json(canonical(closed(answer)), tuple(self.marks.values()), False, "the answer")
         return row(
             self._mark("channel"),
             Lit("final"),

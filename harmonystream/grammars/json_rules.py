@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from .kept import are_apart, is_typed
+from .patterns import rewritten
 from .schemas import NOTES, target, value_text
 
-__all__ = ["JsonRules"]
+__all__ = ["JSON_NEVER", "JsonRules"]
 
 _KNOWN = NOTES | {
     *("type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "oneOf", "minItems"),
-    *("maxItems", "minLength", "maxLength"),
+    *("maxItems", "minLength", "maxLength", "pattern"),
 }
+_OF_KINDS = {
+    "object": frozenset(("properties", "required", "additionalProperties")),
+    "array": frozenset(("items", "minItems", "maxItems")),
+}
+JSON_NEVER = '"\\\x7f' + "".join(map(chr, range(0x20)))
+"""Characters that strings in JSON have only as escape sequences, which patterns do not know."""
 _MOST_REPEATS = 2000  # the limit of one rule in llama.cpp
 _MOST_DEPTH = 64
 _MOST_ORDERED = 6  # for up to this many members, all orders are written out
@@ -29,6 +37,8 @@ class JsonRules(ABC):
     """The whole schema that is being written."""
     text = ""
     """The same as JSON text."""
+    notes: frozenset[str] = frozenset()
+    """More keywords that say nothing about a value."""
 
     @abstractmethod
     def rule(self, key: object, make: Callable[[], str]) -> str:
@@ -43,12 +53,16 @@ class JsonRules(ABC):
         """A string in quotes, with this many characters."""
 
     @abstractmethod
+    def matching(self, pattern: str, without: tuple[str, ...], least: int, most: int | None) -> str:
+        """A string in quotes, with this many characters, in which this pattern is found. "" if it cannot be written."""
+
+    @abstractmethod
     def number(self, kind: str) -> str:
         """kind: "integer" or "number"."""
 
     @abstractmethod
-    def unknown(self, what: str, schema: Any, without: tuple[str, ...]) -> str:
-        """The replacement for a schema that rules cannot express for this reason."""
+    def unknown(self, what: str, schema: Any, without: tuple[str, ...], keywords: Iterable[str] = ()) -> str:
+        """The replacement for a schema that rules cannot express for this reason. keywords: those to blame."""
 
     def any(self, kind: str, without: tuple[str, ...]) -> str:
         """Any value of a type. If the type is unknown, any value."""
@@ -129,47 +143,79 @@ class JsonRules(ABC):
         members = schema.get("allOf")
         if isinstance(members, list) and len(members) == 1 and not schema.keys() - NOTES - {"allOf"}:
             return self.schema(members[0], without, (*path, "allOf"))
-        unknown = sorted(schema.keys() - _KNOWN)
+        unknown = sorted(schema.keys() - _KNOWN - self.notes)
         if unknown:
-            return self.unknown(f"the keyword {unknown[0]!r}", schema, without)
+            return self.unknown(f"the keyword {unknown[0]!r}{_at(path)}", schema, without, unknown)
+        said = schema.keys() - NOTES - self.notes
         if "const" in schema or "enum" in schema:
             values = [schema["const"]] if "const" in schema else schema["enum"]
+            if "type" in schema:
+                values = [one for one in values if is_typed(one, schema["type"])]
+            if len(said - {"type"}) > 1 or not values:
+                return self.unknown(f"values beside other keywords{_at(path)}", schema, without, ("const", "enum"))
             texts = list(map(value_text, values))
             kept = [text for text in texts if not any(one in text for one in without)]
             return "(" + " | ".join(map(self.literal, kept or texts)) + ")"
         for keyword in ("anyOf", "oneOf"):
             if keyword in schema:
+                apart = keyword == "anyOf" or are_apart(schema[keyword], self.root)
+                if len(said) > 1 or not apart:
+                    what = "other keywords beside it" if len(said) > 1 else "schemas that share values"
+                    return self.unknown(f"the keyword {keyword!r} with {what}{_at(path)}", schema, without, (keyword,))
                 return "(" + " | ".join(self.schema(one, without, (*path, keyword)) for one in schema[keyword]) + ")"
         kind = schema.get("type")
         if isinstance(kind, list):
             return "(" + " | ".join(self.schema({**schema, "type": one}, without, path) for one in kind) + ")"
         if kind == "object" or (kind is None and "properties" in schema):
             return self._object(schema, without, path)
-        if kind == "array":
+        if kind == "array" or (kind is None and said and said <= _OF_KINDS["array"] and "items" in said):
             return self._array(schema, without, path)
+        if kind is None and said:
+            return self.unknown(f"the keyword {min(said)!r} without a type{_at(path)}", schema, without, said)
+        if kind == "string" and "pattern" in schema:
+            return self._pattern(schema, without, path)
         if kind == "string" and not {"minLength", "maxLength"}.isdisjoint(schema):
             least, most = schema.get("minLength", 0), schema.get("maxLength")
             if not _counts(least, most):
-                return self.unknown(f"a length of a string of {(least, most)!r}", schema, without)
+                return self.unknown(
+                    f"a length of a string of {(least, most)!r}", schema, without, ("minLength", "maxLength")
+                )
             return self.string(without, least, most)
         return self.any(str(kind), without)
+
+    def _pattern(self, schema: Mapping[str, Any], without: tuple[str, ...], path: tuple[str, ...]) -> str:
+        """A string with a pattern."""
+        pattern, least, most = schema["pattern"], schema.get("minLength", 0), schema.get("maxLength")
+        found = rewritten(pattern, JSON_NEVER) if isinstance(pattern, str) else None
+        if found is None:
+            return self.unknown(f"the keyword 'pattern'{_at(path)}", schema, without, ("pattern",))
+        if _counts(least, most):
+            if found.least >= least and (most is None or (found.most is not None and found.most <= most)):
+                least, most = 0, None  # the pattern keeps them
+            if made := self.matching(pattern, without, least, most):
+                return made
+        return self.unknown(f"'pattern' with lengths{_at(path)}", schema, without, ("minLength", "maxLength"))
 
     def _object(self, schema: Mapping[str, Any], without: tuple[str, ...], path: tuple[str, ...]) -> str:
         properties, others = schema.get("properties"), schema.get("additionalProperties")
         if isinstance(others, Mapping) and (properties or schema.get("required")):
-            return self.unknown("both properties and additionalProperties", schema, without)
+            return self.unknown(
+                f"both properties and additionalProperties{_at(path)}", schema, without, ("additionalProperties",)
+            )
         if isinstance(others, Mapping):
             value = self.schema(others, without, (*path, "additionalProperties"))
             member = f"{self.string(without)} {self.space} {self.literal(':')} {self.space} {value} {self.space}"
             return self._closed("{", self._several(member), "}")
         if not isinstance(properties, Mapping) or not properties:
             if schema.get("required"):
-                return self.unknown("required members without properties", schema, without)
+                return self.unknown(f"required members without properties{_at(path)}", schema, without, ("required",))
             empty = properties is not None and others is False
             return self._closed("{", "", "}") if empty else self.any("object", without)
         missing = [name for name in schema.get("required", ()) if name not in properties]
         if missing:
-            return self.unknown(f"a required member without a property: {missing[0]!r}", schema, without)
+            return self.unknown(
+                f"a required member without a property: {missing[0]!r}{_at(path)}", schema, without, ("required",)
+            )
         required = set(schema.get("required", ()))
         members = [(name in required, text) for name, text in self._texts(schema, without, path)]
         return self._closed("{", self._members(members), "}")
@@ -202,8 +248,12 @@ class JsonRules(ABC):
         item = self.schema(schema.get("items", True), without, (*path, "items"))
         least, most = schema.get("minItems", 0), schema.get("maxItems")
         if not _counts(least, most):
-            return self.unknown(f"a length of an array of {(least, most)!r}", schema, without)
+            return self.unknown(f"a length of an array of {(least, most)!r}", schema, without, ("minItems", "maxItems"))
         return self._closed("[", self._several(f"{item} {self.space}", least, most), "]")
+
+
+def _at(path: tuple[str, ...]) -> str:
+    return f" at {'.'.join(path)}" if path else ""
 
 
 def _counts(least: object, most: object) -> bool:

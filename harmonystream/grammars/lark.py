@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from .json_rules import JsonRules
+from .json_rules import JSON_NEVER, JsonRules
+from .kept import fitted
 from .nodes import Json, Lit, Mark, Node, Or, Regex, Rep, Seq, Space, Text
+from .patterns import rewritten
 from .schemas import text_alone
 from .structural_tag import Pieces
 
 __all__ = ["lark"]
 
 
-def lark(node: Node, control: Mapping[str, int], *, spelled: bool) -> str:
+def lark(node: Node, control: Mapping[str, int], *, spelled: bool, lose: Callable[[str], None]) -> str:
     """Lark text.
 
     control: the ids of the markers that are control tokens of the vocabulary. spelled: can other tokens also spell
-    these markers?
+    these markers? lose: called with each keyword of a schema that llguidance does not keep.
     """
-    writer = _Writer(control, spelled)
+    writer = _Writer(control, spelled, lose)
     start = writer.expression(node)
     return "\n".join(["%llguidance {}", f"start: {start}", *writer.lines()]) + "\n"
 
@@ -32,8 +34,9 @@ _SPACE = "[ \\n\\t]"
 class _Writer(JsonRules):
     """Writes each node once, even if it occurs several times."""
 
-    def __init__(self, control: Mapping[str, int], spelled: bool) -> None:
-        self.pieces, self.spelled = Pieces(control), spelled
+    def __init__(self, control: Mapping[str, int], spelled: bool, lose: Callable[[str], None]) -> None:
+        self.pieces, self.spelled, self.lose = Pieces(control), spelled, lose
+        self.what = ""  # the value that is being written
         self.names: dict[object, str] = {}  # names of definitions, by the definition or the object that it defines
         self.definitions: dict[str, str] = {}  # by name
         self.loops: dict[Node, Rep] = {}  # nodes that repeat any number of times
@@ -57,16 +60,22 @@ class _Writer(JsonRules):
                 return " ".join(map(_piece, self.pieces.of(text)))
             case Seq(parts=parts):
                 return self._sequence(parts)
-            case Json(schema=schema, without=without, any_order=any_order):
-                return self._json(schema, self._excluded(without), any_order)
+            case Json(schema=schema, without=without, any_order=any_order, what=what):
+                without = self._excluded(without)
+                found = fitted(schema, "llguidance", without)
+                for keyword, place in found.lost:
+                    self.lose(f"llguidance does not keep {keyword!r} of {what}{place}")
+                self.what = what
+                return self._json(found.text, without, any_order)
             case Or(parts=parts):
                 return self._rule(" | ".join([self.expression(part) for part in parts]))
             case Rep(part=part, least=least, most=most):
                 return self._rule(self.expression(part)) + _KINDS[least, most]
             case Space(most=most):
                 return self._terminal(f"/{_SPACE}{{1,{most}}}/") + "?"
-            case Text():
-                return self._terminal(self._text(node)) + "?"
+            case Text(pattern=pattern):
+                needed = pattern and not re.fullmatch(pattern, "")
+                return self._terminal(self._text(node)) + "?" * (not needed)
             case Regex(pattern=pattern):
                 return self._terminal(f"/{pattern}/")
         raise TypeError(node)
@@ -114,7 +123,7 @@ class _Writer(JsonRules):
 
     def _ways(self, part: Space | Text, after: Sequence[Node], ways: Sequence[Sequence[Node]]) -> str:
         """A rule for white space or text, and what may follow it. Repetitions return to their own rule."""
-        key = (part.most if isinstance(part, Space) else (part.without, part.plain), *after)
+        key = (part.most if isinstance(part, Space) else (part.without, part.plain, part.pattern), *after)
         name = self.names.get(key)
         if name is None:
             name = self.names[key] = f"r{len(self.names)}"
@@ -130,7 +139,7 @@ class _Writer(JsonRules):
         return self._terminal(f"{self._terminal(self._text(part))} {_quoted(end)}")
 
     def _text(self, text: Text) -> str:
-        body = "/(?s:.*)/" + _excluding(self._excluded(text.without))
+        body = f"/{text.pattern or '(?s:.*)'}/" + _excluding(self._excluded(text.without))
         if text.plain:
             body += " & /([^ \\n\\t\\r\\[{<](?s:.*))?/"
         return body
@@ -170,12 +179,23 @@ class _Writer(JsonRules):
         fraction = "" if kind == "integer" else "(\\.[0-9]{1,16})?([eE][+-]?[0-9]{1,2})?"
         return self._terminal(f"/-?(0|[1-9][0-9]{{0,15}}){fraction}/")
 
-    def string(self, without: tuple[str, ...], least: int = 0, most: int | None = None) -> str:
-        counts = "*" if not least and most is None else f"{{{least},{'' if most is None else most}}}"
-        return self._terminal(f'/"({_UNIT}){counts}"/' + _excluding(without))
+    def matching(self, pattern: str, without: tuple[str, ...], least: int, most: int | None) -> str:
+        found = rewritten(pattern, JSON_NEVER)
+        if found is None:
+            return ""
+        sizes = f' & /"[^"]{_sizes(least, most)}"/' if least or most is not None else ""
+        return self._terminal(f'/"({found.text})"/{sizes}' + _excluding(without))
 
-    def unknown(self, what: str, schema: Any, without: tuple[str, ...]) -> str:
-        """llguidance's own JSON, whose strings may contain anything."""
+    def string(self, without: tuple[str, ...], least: int = 0, most: int | None = None) -> str:
+        return self._terminal(f'/"({_UNIT}){_sizes(least, most)}"/' + _excluding(without))
+
+    def unknown(self, what: str, schema: Any, without: tuple[str, ...], keywords: Iterable[str] = ()) -> str:
+        """llguidance's own JSON. Its strings may contain anything, so it is not used where that matters."""
+        if without and not _is_plain(schema):
+            self.lose(f"llguidance does not keep {what} of {self.what}, if strings must not contain markers")
+            if not isinstance(schema, Mapping) or not keywords:
+                return self.any("value", without)
+            return self.schema({name: one for name, one in schema.items() if name not in keywords}, without)
         return self._rule(f"%json {_with_little_space(text_alone(schema, self.root))}")
 
     # --- definitions ---
@@ -192,6 +212,21 @@ class _Writer(JsonRules):
             name = self.names[text] = f"{letter}{len(self.names)}"
             self.definitions[name] = text
         return name
+
+
+def _sizes(least: int, most: int | None) -> str:
+    return "*" if not least and most is None else f"{{{least},{'' if most is None else most}}}"
+
+
+def _is_plain(schema: Any) -> bool:
+    """Can no value that fits contain a marker?"""
+    if not isinstance(schema, Mapping):
+        return False
+    kind = schema.get("type")
+    kinds = {kind} if isinstance(kind, str) else set(kind) if isinstance(kind, list) else {"any"}
+    if "format" in schema and kinds == {"string"}:
+        return True  # `fitted` leaves only formats without such characters
+    return kinds <= {"integer", "number", "boolean", "null"}
 
 
 def _excluding(without: Sequence[str]) -> str:

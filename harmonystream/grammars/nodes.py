@@ -64,20 +64,25 @@ class Json:
     """JSON that fits this schema, which is JSON text.
 
     without: strings that its strings must not contain, as they are written. any_order: may its members have any order?
-    This does not apply to nested members.
+    This does not apply to nested members. what: the value's name in errors.
     """
 
     schema: str
     without: tuple[str, ...] = ()
     any_order: bool = False
+    what: str = ""
 
 
 @dataclass(eq=False, slots=True)
 class Text:
-    """Text without any of these strings, possibly empty. If `plain`, its first character is not white space, { or [."""
+    """Text without any of these strings, possibly empty. If `plain`, its first character is not white space, { or [.
+
+    pattern: an expression as `patterns` writes it, which the whole text fits. It keeps out the strings itself.
+    """
 
     without: tuple[str, ...] = ()
     plain: bool = False
+    pattern: str = ""
 
 
 @dataclass(eq=False, slots=True)

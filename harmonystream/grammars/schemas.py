@@ -96,16 +96,16 @@ class Schema:
     """The schema of one value.
 
     node: the schema. References to definitions, and an `allOf` of one schema, have been followed. root: the whole
-    schema that it is a part of. refs: the references that were followed on the way to it.
+    schema that it is a part of. refs: the references that were followed on the way to it. what: its name in errors.
 
     Raises GrammarError for a reference that leads nowhere, or out of the schema, and RecursiveError for a schema
     inside of itself more often than a grammar can write it out.
     """
 
-    __slots__ = ("node", "refs", "root")
+    __slots__ = ("node", "refs", "root", "what")
 
-    def __init__(self, node: Any, root: Any, refs: tuple[str, ...] = ()) -> None:
-        self.root, self.refs = root, refs
+    def __init__(self, node: Any, root: Any, refs: tuple[str, ...] = (), what: str = "") -> None:
+        self.root, self.refs, self.what = root, refs, what
         self.node = node
         if isinstance(node, Mapping) and not _FOLLOWED.isdisjoint(node):
             self._follow()
@@ -133,9 +133,9 @@ class Schema:
                 raise GrammarError(f"a schema with {keyword!r} has more keywords beside it: {sorted(beside)}")
         raise GrammarError("a schema refers to itself")
 
-    def part(self, node: Any) -> Schema:
-        """The schema of a value inside of this one's."""
-        return Schema(node, self.root, self.refs)
+    def part(self, node: Any, name: str = "") -> Schema:
+        """The schema of a value inside of this one's. name: the value's, if it has one."""
+        return Schema(node, self.root, self.refs, f"{self.what}.{name}" if name else self.what)
 
     def get(self, keyword: str) -> Any:
         return self.node.get(keyword) if isinstance(self.node, Mapping) else None
@@ -154,7 +154,7 @@ class Schema:
     def items(self) -> Schema | None:
         """The schema of an array's items. None if it says nothing about them."""
         found = self.get("items")
-        return self.part(found) if isinstance(found, Mapping) else None
+        return self.part(found, "items") if isinstance(found, Mapping) else None
 
     def keywords(self) -> frozenset[str]:
         """Those that say what a value is."""

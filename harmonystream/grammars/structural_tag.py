@@ -8,14 +8,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import permutations
 
+from .kept import fitted
 from .nodes import Json, Lit, Mark, Node, Or, Regex, Rep, Seq, Space, Text
 
 __all__ = ["Pieces", "structural_tag"]
 
 
-def structural_tag(node: Node, control: Mapping[str, int], spellings: Sequence[str]) -> str:
-    """JSON text. control: the ids of the vocabulary's control tokens. spellings: those of all markers of the format."""
-    return f'{{"type":"structural_tag","format":{_Writer(control, spellings).format(node)}}}'
+def structural_tag(
+    node: Node, control: Mapping[str, int], spellings: Sequence[str], lose: Callable[[str], None]
+) -> str:
+    """JSON text. control: the ids of the vocabulary's control tokens. spellings: those of all markers of the format.
+
+    lose: called with each keyword of a schema that xgrammar does not keep.
+    """
+    return f'{{"type":"structural_tag","format":{_Writer(control, spellings, lose).format(node)}}}'
 
 
 class Pieces:
@@ -42,8 +48,9 @@ class Pieces:
 class _Writer:
     """Writes each node once, even if it occurs several times."""
 
-    def __init__(self, control: Mapping[str, int], spellings: Sequence[str]) -> None:
+    def __init__(self, control: Mapping[str, int], spellings: Sequence[str], lose: Callable[[str], None]) -> None:
         self.pieces = Pieces(control)
+        self.lose = lose
         self.written: dict[Node, str] = {}
         # xgrammar takes the name of a control token for text.
         self.control = tuple(name for name in control if any(name in mark for mark in spellings))
@@ -62,14 +69,17 @@ class _Writer:
                 return self._sequence([_piece(one) for one in self.pieces.of(text)])
             case Seq(parts=parts):
                 return self._sequence([self.format(part) for part in parts])
-            case Json(schema=schema, without=without, any_order=any_order):
-                return self._json(schema, without, any_order)
+            case Json(schema=schema, without=without, any_order=any_order, what=what):
+                found = fitted(schema, "xgrammar", (*without, *self.control))
+                for keyword, place in found.lost:
+                    self.lose(f"xgrammar does not keep {keyword!r} of {what}{place}")
+                return self._json(found.text, without, any_order)
             case Or(parts=parts):
                 return f'{{"type":"or","elements":[{",".join([self.format(part) for part in parts])}]}}'
             case Rep(part=part, least=least, most=most):
                 return f'{{{_KINDS[least, most]},"content":{self.format(part)}}}'
-            case Text(without=without, plain=plain):
-                return self._text(without, plain)
+            case Text(without=without, plain=plain, pattern=pattern):
+                return _regex(pattern) if pattern else self._text(without, plain)
             case Space(most=most):
                 return _regex(f"[ \\n\\t]{{0,{most}}}")
             case Regex(pattern=pattern):
@@ -90,8 +100,8 @@ class _Writer:
                 ordered = {**read, "properties": {name: read["properties"][name] for name in order}}
                 made.append(self._json(_dumps(ordered), without, False))
             return f'{{"type":"or","elements":[{",".join(made)}]}}'
-        # xgrammar cannot do both. Its time grows with the number of excluded strings.
-        excluded = "" if _LENGTH.search(schema) else self._excluded(tuple(map(_beginning, without)), _beginning)
+        # xgrammar's time grows with the number of excluded strings.
+        excluded = self._excluded(tuple(map(_beginning, without)), _beginning)
         return f'{{"type":"json_schema","json_schema":{schema},"max_whitespace_cnt":16{excluded}}}'
 
     def _excluded(self, without: tuple[str, ...], cut: Callable[[str], str] = str) -> str:
@@ -114,7 +124,6 @@ def _beginning(marker: str) -> str:
 
 _RARE = re.compile("<[/]?[|｜‖].")
 _MOST_ORDERED = 3  # for up to this many arguments, all orders are written out
-_LENGTH = re.compile('"(min|max)Length"')
 _KINDS = {(0, 1): '"type":"optional"', (0, None): '"type":"star"', (1, None): '"type":"plus"'}
 
 

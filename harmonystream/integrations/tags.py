@@ -24,8 +24,8 @@ def tag_of(model: Model, tools: Sequence[Any], choice: Any, *, parallel: bool, t
 
     choice: the request's `tool_choice`. thinks: True if the prompt may have opened reasoning.
 
-    A strict tool must be called with arguments that fit. If a schema cannot be expressed, the arguments of all tools
-    may be any object, and this is logged.
+    A strict tool must be called with arguments that fit. What cannot be kept of a schema is logged, and the grammar
+    allows more there.
     """
     row = model.format
     starts: list[Literal["content", "reasoning"]] = ["content"]
@@ -33,17 +33,15 @@ def tag_of(model: Model, tools: Sequence[Any], choice: Any, *, parallel: bool, t
         starts.append("reasoning")
     wanted, allowed = _choice(choice)
     given = [tool for tool in tool_dicts(tools) if allowed is None or _name(tool) in allowed]
-    for strict in (None, False):
-        try:
-            made = [
-                grammar(row, given, choice=wanted, parallel=parallel, strict=strict, start=start) for start in starts
-            ]
-        except GrammarError as error:
-            _log.warning("no grammar%s for the calls of a request: %s", " of arguments" * (strict is None), error)
-        else:
-            tags = [StructuralTag.model_validate_json(one.structural_tag(model.vocab)) for one in made]
-            return tags[0] if len(tags) == 1 else StructuralTag(format=OrFormat(elements=[one.format for one in tags]))
-    return None
+    try:
+        made = [grammar(row, given, choice=wanted, parallel=parallel, start=start, exact=False) for start in starts]
+        tags = [StructuralTag.model_validate_json(one.structural_tag(model.vocab)) for one in made]
+    except GrammarError as error:
+        _log.warning("no grammar for the calls of a request: %s", error)
+        return None
+    for note in made[0].wider("structural_tag", model.vocab):
+        _log.warning("the grammar of a request allows more than its tools: %s", note)
+    return tags[0] if len(tags) == 1 else StructuralTag(format=OrFormat(elements=[one.format for one in tags]))
 
 
 def _choice(choice: Any) -> tuple[str, list[str] | None]:

@@ -23,7 +23,8 @@ def register(formats: Iterable[str] | None = None, vocab: Vocab | None = None) -
     """Register formats for `xgrammar.get_model_structural_tag`, and return their names there: `harmonystream_glm` etc.
 
     formats: None registers all that call tools. vocab: the model's, whose control tokens become token ids. None:
-    markers are text. The `strict` of each tool determines whether its arguments must fit.
+    markers are text. The `strict` of each tool determines whether its arguments must fit. A schema that xgrammar does
+    not keep is an error that names the tool and the keyword.
     """
     if formats is None:
         formats = [name for name in names() if _calls(name)]

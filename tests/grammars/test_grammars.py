@@ -250,9 +250,10 @@ def test_arguments_in_any_order() -> None:
         assert accepts(grammar.lark(), text) == (found.take(text) and found.may_end) == accepted, order
 
 
-def test_a_pattern_is_kept_where_strings_have_quotes() -> None:
+def test_a_keyword_is_kept_where_strings_have_quotes() -> None:
     """A tool whose schema cannot be kept between tags is called with JSON, where the format has both."""
-    schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": "^x+$"}}, "required": ["a"]}
+    limit = {"type": "string", "pattern": "^x+$", "maxLength": 3}  # both at once, which no text without quotes has
+    schema = {"type": "object", "properties": {"a": limit}, "required": ["a"]}
     lark = hs.grammar("hermes", [*strict(schema), WEATHER], choice="required").lark()
     for text, accepted in (
         ('<tool_call>\n{"name": "f", "arguments": {"a": "xx"}}\n</tool_call>', True),
@@ -283,12 +284,14 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "a number": (lambda: hs.grammar("hermes", [3]), "a tool is a name, or a definition"),
     "many tools": (lambda: hs.grammar("hermes", map(str, range(2000))), "more than 1024 tools"),
     "a pattern without quotes": (
-        lambda: hs.grammar("dsml", strict({"type": "object", "properties": {"a": {"type": "string", "pattern": "x"}}})),
-        "'pattern' of a string that is written without quotes",
+        lambda: hs.grammar(
+            "dsml", strict({"type": "object", "properties": {"a": {"type": "string", "pattern": "(?=x)"}}})
+        ),
+        r"'pattern' '\(\?=x\)' cannot be kept of a string that is written without quotes: tool 'f'.a",
     ),
     "a keyword of llama.cpp's": (
         lambda: hs.grammar("hermes", strict({"type": "object", "not": {}})).gbnf(),
-        "cannot keep the keyword 'not': exact=False",
+        "do not keep the keyword 'not' of tool 'f'. exact=False allows more there",
     ),
 }
 

@@ -256,6 +256,13 @@ SCALARS: dict[str, Any] = {
     "types": {"type": ["integer", "boolean"]},
     "nullable": {"type": ["string", "null"]},
     "unit": {"$ref": "#/$defs/Unit"},
+    "coded": {"type": "string", "pattern": "^[A-Z]{2}-[0-9]+$"},
+    "found": {"type": "string", "pattern": "a|[^b-z]z"},
+    "short": {"type": "string", "maxLength": 3},
+    "long": {"type": "string", "minLength": 2},
+    "exact": {"type": "string", "minLength": 1, "maxLength": 1},
+    "letters": {"type": "string", "pattern": "^\\w+$", "minLength": 1},
+    "short_or_nothing": {"anyOf": [{"type": "string", "maxLength": 4}, {"type": "null"}]},
     "described": {"allOf": [{"$ref": "#/$defs/Unit"}], "description": "A unit"},
 }
 INNER: dict[str, Any] = {
@@ -268,6 +275,13 @@ INNER: dict[str, Any] = {
     "several": {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "string"}]},
     "map": {"type": "object", "additionalProperties": {"type": "integer"}},
     "range": {"type": "integer", "minimum": 1, "maximum": 10},
+    "codes": {"type": "array", "items": {"type": "string", "pattern": "^[a-c]+$", "maxLength": 9}, "maxItems": 3},
+    "counts": {"type": "object", "properties": {"n": {"type": "string", "maxLength": 2}}, "minProperties": 1},
+    "one_of": {"oneOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "object", "maxProperties": 1}]},
+    "thirds": {"type": "integer", "multipleOf": 3},
+    "unique": {"type": "array", "items": {"type": "integer"}, "uniqueItems": True},
+    "either": {"type": "object", "properties": {"a": {"type": "integer"}}, "anyOf": [{"required": ["a"]}, {"not": {}}]},
+    "patterns": {"type": "object", "patternProperties": {"^x": {"type": "integer"}}, "additionalProperties": False},
     "few": {"type": "array", "items": {"type": "boolean"}, "minItems": 1, "maxItems": 2},
 }
 
@@ -290,8 +304,7 @@ def is_taken(tool: dict[str, Any], format: str, backend: str) -> bool:
     """Has the format, or the language, a grammar for this tool?"""
     try:
         made = hs.grammar(format, [tool])
-        if backend == "gbnf":
-            made.gbnf()
+        {"gbnf": made.gbnf, "llguidance": made.lark, "xgrammar": made.structural_tag}[backend]()
     except hs.errors.GrammarError:
         return False
     return True
