@@ -4,7 +4,7 @@ from .spec import Format
 
 MISTRAL = Format(
     name="mistral",
-    think=("[THINK]", "[/THINK]"),
+    think=(("[THINK]", "<think>"), ("[/THINK]", "</think>")),  # Magistral 2506 spells them as text
     call=("[TOOL_CALLS]", ("[ARGS]", ""), ""),
     call_id="[CALL_ID]",
     wrapped=True,

@@ -247,3 +247,10 @@ def test_text_around_calls_stays(row: str):
             if form.fits_before_text:
                 check(row, f"First.\n{text}{after}", "", " ".join(f"First. {after}".split()), calls)
                 check(row, f"{text}\nThen.\n{text}", "", "Then.", calls + calls)
+
+
+def test_magistral_2506_spells_its_think_tags():
+    row = hs.format_for("mistralai/Magistral-Small-2506")
+    for size in (1, 3, 100):
+        text = '<think>\nHm.\n</think>\n\nOk.\n[TOOL_CALLS]f[ARGS]{"s": "x"}'
+        assert answer(text, row, size) == ("Hm.", "Ok.", [("f", {"s": "x"}, True)])
