@@ -49,6 +49,13 @@ class Plan(NamedTuple):
     form: Mapping[str, Any] | None = None
     grammar: Callable[[Prompt], Mapping[str, Any]] | None = None
 
+    @property
+    def how(self) -> str | None:
+        """What keeps the output to what is asked: "grammar", "call_begun" or "form". None if nothing does."""
+        if self.grammar is not None:
+            return "grammar"
+        return "call_begun" if self.first or self.after_reasoning else "form" if self.form is not None else None
+
 
 _NONE = Plan()
 

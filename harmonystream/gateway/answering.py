@@ -397,6 +397,8 @@ class Gateway:
         if plan is None and not request.stops:
             sources = [generate(prompt, sampling, on_end=record.count) for _ in range(n or request.n)]
         else:
+            if plan is not None and plan.how is not None:
+                self.metrics.steered.labels(model.name, plan.how).inc(n or request.n)
             asked = (prompt, sampling, plan or Plan(), request.stops, record.count)
             sources = [steered(generate, *asked) for _ in range(n or request.n)]
         source = sources[0] if len(sources) == 1 else merged(sources)

@@ -245,6 +245,7 @@ def test_a_grammar_is_in_place_of_the_beginning_of_a_call():
         made = hs.grammar("hermes", TOOLS["chat"], choice="required", start=start)
         assert plan.grammar(hs.prompts.Prompt(prompt, None, format_of("hermes"))) == {"grammar": made.gbnf()}
     plan = tag_plan("hermes", closed, engine=LlamaServer("http://e"), parallel=False)
+    assert plan.how == "grammar"
     alone = plan.grammar(hs.prompts.Prompt(closed, None, format_of("hermes")))
     assert alone == {"grammar": hs.grammar("hermes", TOOLS["chat"], choice="required", parallel=False).gbnf()}
 
@@ -289,6 +290,7 @@ def test_strict_tools_are_kept_to_their_schemas_where_no_call_must_come():
 def test_an_engine_without_grammars_gets_the_beginning_of_a_call():
     for engine in (Completions("http://e"), Completions("http://e", server="text")):  # a prompt without a vocabulary
         assert tag_plan("hermes", "", engine=engine) == Plan(first="<tool_call>")
+        assert tag_plan("hermes", "", engine=engine).how == "call_begun"
 
 
 def test_what_a_format_or_an_engine_cannot_do_is_refused():
@@ -366,6 +368,7 @@ def test_a_required_call_in_each_api(steering, api, named):
     assert '"add"' in json.dumps(whole)
     tag = made.sent()["structured_outputs"]["structural_tag"]
     assert json.loads(tag)["type"] == "structural_tag"
+    assert 'harmonystream_steered_total{how="grammar",model=' in made.http.get("/metrics").text
     assert ("functions.other" in tag, "functions.add" in tag) == (not named, True)
     prompt = spelled(made.sent()["prompt"])
     assert prompt.endswith("<|start|>assistant")

@@ -60,6 +60,9 @@ class Metrics:
         self.tokens = counter("tokens", "Tokens: prompt, completion, and reasoning as a part of that.", *of, "kind")
         self.deviations = counter("deviations", "Repairs of what a model wrote, by code.", "model", "code")
         self.calls = counter("tool_calls", "Tool calls: complete, or cut by the end of the answer.", "model", "outcome")
+        self.steered = counter(
+            "steered", "Generations that were kept to something, by how: grammar, call_begun, form.", "model", "how"
+        )
         self.runs = counter("tool_runs", "Runs of tools in the gateway: ok, or the kind of error.", "model", "outcome")
         self.engine_errors = counter(
             "engine_errors", "Attempts at a generation that failed.", "model", "engine", "kind"
