@@ -157,8 +157,8 @@ class Everything:
         return [int(Path(f"/proc/{pid}/statm").read_text("utf-8").split()[1]) * 4096 // 10**6 for pid in pids]
 
     def stop(self) -> None:
-        for process in self._running.values():
-            process.kill()
+        for name, process in self._running.items():
+            process.send_signal(signal.SIGTERM if name == "nginx" else signal.SIGKILL)  # nginx has a worker of its own
             process.wait()
 
     def tracebacks(self) -> list[str]:
