@@ -264,7 +264,7 @@ cdef struct PythonCall:                          # PYTHON: literals after keys
     uint8_t spread                               # the outermost one is an object whose members are arguments
     uint8_t named_only                           # after the open argument, only arguments with keys may come
     uint8_t in_key                               # the string is an object's key
-    uint8_t n_quotes, quote                      # 0: no string is open; how many quotes close it, and which, 0: the row's
+    uint8_t n_quotes, quote                      # how many quotes close the open string, 0: none; which, 0: the row's
     uint8_t raw                                  #     its backslashes are text
     uint8_t quote_in_text                        #     it has a quote of its own as text
 

@@ -42,8 +42,8 @@ cdef class Vocab:
         if not isinstance(name, str):
             raise TypeError(f"name is a str, not {name!r:.80}")
         if encoder is not None and not hasattr(encoder, "ordinary_many"):
-            raise TypeError(f"encoder is what a loader of harmonystream.vocab makes, not {encoder!r:.80}: to encode with "
-                            "a function, pass it to from_bytes(encode=)")
+            raise TypeError(f"encoder is what a loader of harmonystream.vocab makes, not {encoder!r:.80}: to encode "
+                            "with a function, pass it to from_bytes(encode=)")
         self.name = name
         self.encoder = encoder
         self.by_name = {}

@@ -232,7 +232,8 @@ cdef int check_python(const PythonCall* call, const TagTable* row) except -1:
         stack >>= 2
         sets >>= 1
     if (stack or sets or call.spread > (last_is_object and not row.bare_keys) or call.depth < 0
-            or call.expect > P_NOISE or (call.n_quotes != 0) != in_string or call.raw > in_string or max(call.in_key, call.named_only, call.quote_in_text) > 1):
+            or call.expect > P_NOISE or (call.n_quotes != 0) != in_string or call.raw > in_string
+            or max(call.in_key, call.named_only, call.quote_in_text) > 1):
         refuse("its Python scanner is in no possible state")
     own = in_string and call.quote == 0 and row.roles[QUOTE] != 0 and call.n_quotes == 1 and not call.raw
     if in_string and not own and (
