@@ -181,7 +181,8 @@ def gateway_settings() -> str:
 # Settings of the gateway
 
 `harmonystream serve --config gateway.toml` reads a TOML file. A key that is unknown or has a wrong value is an error,
-which names the key. Paths are relative to the file. [The gateway](gateway.md) says how the settings work together.
+which names the key. Paths are relative to the file. At SIGHUP the file is [read again](gateway.md#operating). [The
+gateway](gateway.md) says how the settings work together.
 
 ## The file
 
