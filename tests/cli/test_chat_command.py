@@ -179,7 +179,7 @@ def test_tools_are_approved_at_the_terminal(run, recorded, tmp_path, typed, ran)
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--engine", "http://127.0.0.1:9", "--model", "Qwen/Qwen2.5-7B"], "pass template="),
+        (["--engine", "http://127.0.0.1:9", "--model", "Qwen/Qwen2.5-7B"], "pass --template"),
         (["--engine", "http://127.0.0.1:9", "--model", "gpt-5"], "no format is known for the model 'gpt-5'"),
         (["--engine", "http://127.0.0.1:9", "--no-thinking"], "gpt-oss always reasons"),
         (["--engine", "lama=http://127.0.0.1:9"], "unknown engine 'lama'"),
