@@ -209,7 +209,7 @@ def untrue(said: Said, case: Case, *, arguments: bool = True, stock: bool = Fals
         if case.stop:
             full = full.partition(case.stop)[0]
         if blocks and said.calls:
-            mine, full = mine.replace("\n", ""), full.replace("\n", "")
+            mine, full, shown = (text.replace("\n", "") for text in (mine, full, shown))
         if not _begins(mine.strip() if stock else mine, full, shown):
             return field
     if case.tools in ("absent", "none"):
