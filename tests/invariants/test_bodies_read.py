@@ -316,3 +316,41 @@ def test_an_attribute_of_an_element_that_means_nothing_is_noted():
     done = hs.parse(call, "minimax_m3")
     assert [(one.arguments, one.complete) for one in done.tool_calls] == [('{"a": "one"}', True)]
     assert list(done.deviations) == [("ignored-text", len(text))]
+
+
+@pytest.mark.parametrize("read", [True, False])
+def test_what_is_left_of_an_opener_is_no_part_of_the_value(read):
+    """A tag that is broken is not read, so the call is not complete; one whose marker is broken is."""
+    rest = f"{MARK}<b>two{MARK}</b>{MARK}</invoke>{MARK}</tool_call>"
+    parts = [MARK[:n] for n in range(2, len(MARK) + 1) if MARK[n : n + 1] != "a"]
+    good = ["a>", "<a>", *(f"{part}a>" for part in parts)]
+    for left in good if read else (f"{MARK}<a<b>", f"{MARK}<>", f"{MARK}<a =>", f"{MARK}b c>", f"{MARK}"):
+        text = f'{MARK}<tool_call>{MARK}<invoke name="f">{left}one{MARK}</a>{rest}'
+        for tools in (None, [{"name": "f", "parameters": {"properties": {"a": {}, "b": {}}}}]):
+            (call,) = hs.parse(text, "minimax_m3", tools=tools).tool_calls
+            assert (json.loads(call.arguments), call.complete) == ({"a": "one", "b": "two"}, read), (text, call)
+
+
+def test_what_is_left_of_an_opener_is_read_as_specified():
+    dice = random.Random(17)
+    for _ in range(300):
+        parts = [
+            f"{MARK}<a>",
+            f"{MARK}<b>",
+            f"{MARK}</a>",
+            f"{MARK}</b>",
+            "one",
+            ">",
+            "<",
+            " ",
+            MARK,
+            "a>",
+            "b",
+            "<a x=1>",
+        ]
+        made = [dice.choice(parts)[: dice.choice((None, None, -1, 5))] for _ in range(dice.randrange(12))]
+        text = f'{MARK}<tool_call>{MARK}<invoke name="f">{"".join(made)}'
+        text += dice.choice(("", f"{MARK}</invoke>", f"{MARK}</invoke>{MARK}</tool_call>Bye"))
+        case = {"row": "minimax_m3", "how": dice.choice(("text", "control", "plain", "split"))}
+        case |= {"stream": parts_of("minimax_m3", text), "tools": dice.choice(("unknown", "one", "typed"))}
+        targets.check("tagpage", case | OPTIONS | {"reason": dice.choice((None, "stop", "length"))})

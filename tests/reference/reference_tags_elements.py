@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from reference_tags_attributes import WORD, element_tag
@@ -170,13 +171,22 @@ class Elements(Pairs):
         return not some or last in some
 
     def after_broken_tag(self, i: int, stop: int, name: Name) -> int:
-        """Behind what is left of the opener: the name and the end of the tag, perhaps with `<`."""
-        start = i + (self.text.is_byte(i) and self.text.s[i] == "<")
-        try:
+        """Behind what is left of the opener: the name and the end of the tag, perhaps with `<` or a part of the marker.
+        After such a part the tag may be any: then it is not read."""
+        text = self.text
+        openers = [form[:n] for form in text.kinds["element_open"] for n in range(2, len(form) + 1)]
+        part = max([len(one) for one in openers if text.s.startswith(one, i, stop)], default=0)
+        start = i + (part or text.s[i] == "<")
+        named = None
+        with suppress(More):
             named = self.name(Marker("element_open", i, start), stop)
-        except More:
+        if named and named.tag == name.tag:
+            return named.stop
+        if not part:
             return i
-        return named.stop if named and named.tag == name.tag else i
+        self.unread = True
+        ends = [text.s.find(one, start, stop) + len(one) for one in text.kinds["element_end"]]
+        return min([end for end in ends if end > start], default=start)
 
     def close_to(self, i: int, name: Name) -> int:
         """A closer of an object or array; what is open inside of it closes before."""

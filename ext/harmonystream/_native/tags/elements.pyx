@@ -245,14 +245,40 @@ cdef int look_closer(const View* v, const Stream* s, const Context* c, Py_ssize_
         may_be_inside(s, c.tools, v.p + name.at, name.n)) else NO
 
 
-cdef Py_ssize_t after_broken_tag(const View* v, const TagTable* row, Py_ssize_t n, const Name* closer) noexcept nogil:
-    """Where the value begins after what is left of its opener: the name and the end of the tag, perhaps with `<`."""
+cdef Py_ssize_t part_of_opener(const View* v, const TagTable* row, Py_ssize_t n) noexcept nogil:
+    """How many bytes, two or more, that the noise begins with begin an element's opener, too."""
+    cdef const Literal* literal
+    cdef Py_ssize_t i, longest = 0
+    cdef int k
+    for k in range(row.n):
+        literal = &row.literals[k]
+        i = 0
+        if literal.role == ELEMENT_OPEN:
+            while i < literal.n and v.i + i < n and v.p[v.i + i] == literal.text[i] and not is_special(v, v.i + i):
+                i += 1
+        longest = i if i > longest else longest
+    return longest if longest > 1 else 0
+
+
+cdef Py_ssize_t after_broken_tag(const View* v, const TagTable* row, Py_ssize_t n, const Name* closer,
+                                 uint8_t* unread) noexcept nogil:
+    """Where the value begins after what is left of its opener: the name and the end of the tag, perhaps with `<` or a
+    part of the marker. After such a part the tag may be any: then it is not read, and *unread says so."""
     cdef Name name
-    cdef bint angle = v.p[v.i] == c'<' and not is_special(v, v.i)
-    if look_name(v, row, v.i + angle, n, &name) == YES and (
+    cdef Py_ssize_t part = part_of_opener(v, row, n), x = v.i + part, i
+    cdef int k = -1
+    if part == 0 and v.p[x] == c'<' and not is_special(v, x):
+        x += 1
+    if look_name(v, row, x, n, &name) == YES and (
             name.n == closer.n and memcmp(v.p + name.at, v.p + closer.at, name.n) == 0):
         return name.stop
-    return v.i
+    if part == 0:
+        return v.i
+    unread[0] = 1
+    for i in range(x, n):
+        if match(v, row, i, n, row.roles[ELEMENT_END], &k) == YES:
+            return i + row.literals[k].n
+    return x
 
 
 cdef bint step_noise(Stream* s, const Context* c, View* v, bint is_tag) noexcept nogil:
@@ -264,14 +290,14 @@ cdef bint step_noise(Stream* s, const Context* c, View* v, bint is_tag) noexcept
         return False
     if verdict == YES and not is_tag:
         found = look_closer(v, s, c, stop, &name)
-        if found == MORE:
+        if found == MORE and not v.end:
             s.tags.probed = stop - v.i
             return False
         if found == YES:
             s.tags.probed = 0
             note(s, D_MISSING_OPENER, s.position)
             if not s.error:
-                name.stop = after_broken_tag(v, c.row, stop, &name)
+                name.stop = after_broken_tag(v, c.row, stop, &name, &s.tags.unread)
                 open_element(s, c, v, &name)
                 s.tags.call.tagged.opener_due = 0
             return True
