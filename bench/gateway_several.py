@@ -14,7 +14,6 @@ import argparse
 import asyncio
 import json
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -28,10 +27,13 @@ from typing import Any
 
 import aiohttp
 
-from bench.gateway_soak.__main__ import beside, free_ports
+from bench.gateway_soak.__main__ import beside, show
 from bench.gateway_soak.clients import Clients
 from bench.worker import ROOT
 from harmonystream.gateway.operating.keys import line_of
+
+sys.path.append(str(ROOT / "tests" / "support"))
+from nginx_config import NGINX, STORE, free_ports, several, write_config
 
 GATEWAYS = ENGINES = 3
 RATE = 6_000
@@ -52,16 +54,6 @@ stored = 1000000
 stored_bytes = 1000000000
 [models."gpt-oss"]
 """
-NGINX = """
-daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/nginx.log;
-events {{ worker_connections 8192; }}
-http {{
-    access_log off;
-    client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
-    {site}
-}}
-"""
 
 
 class Everything:
@@ -81,11 +73,7 @@ class Everything:
         options = {"limited": f" tokens_per_minute={RATE}"}
         keys = [line_of(name, key_of(name)) + options.get(name, "") for name in KEYS]
         (folder / "keys.txt").write_text("\n".join(keys) + "\n", "utf-8")
-        site = (ROOT / "examples/gateway/several/nginx.conf").read_text("utf-8")
-        site = site.replace("listen 80;", f"listen 127.0.0.1:{self.port};")
-        for at, port in enumerate(self.gateways, 1):
-            site = site.replace(f"server gateway-{at}:8000", f"server 127.0.0.1:{port}")
-        (folder / "nginx.conf").write_text(NGINX.format(folder=folder, site=site), "utf-8")
+        self._nginx = write_config(folder, several(self.port, self.gateways))
         self.start("store")
         for at in range(ENGINES):
             self.start(f"engine {at}")
@@ -101,9 +89,9 @@ class Everything:
             serve = [sys.executable, "-m", "harmonystream", "serve", "--port", str(self.gateways[int(at)])]
             return [*serve, "--config", str(self._folder / "gateway.toml")]
         if kind == "nginx":
-            return [found("nginx"), "-p", str(self._folder), "-c", str(self._folder / "nginx.conf")]
+            return self._nginx
         data = ["--dir", str(self._folder), "--bind", "127.0.0.1", "--appendonly", "yes", "--appendfsync", "always"]
-        return [found("valkey-server", "redis-server"), "--port", str(self._store), "--save", "", *data]
+        return [str(STORE), "--port", str(self._store), "--save", "", *data]
 
     def start(self, name: str) -> None:
         with (self._folder / f"{name.replace(' ', '-')}.log").open("ab") as log:
@@ -164,14 +152,6 @@ class Everything:
     def tracebacks(self) -> list[str]:
         logs = "".join(path.read_text("utf-8", "replace") for path in self._folder.glob("gateway-*.log"))
         return [f"a traceback in the log: …{trace[:1500]}" for trace in logs.split("Traceback")[1:4]]
-
-
-def found(*names: str) -> str:
-    for name in names:
-        if path := shutil.which(name) or shutil.which(name, path="/usr/sbin"):
-            return path
-    print(f"{' and '.join(names)} not installed: nothing is soaked")
-    raise SystemExit(0)
 
 
 def key_of(name: str) -> str:
@@ -318,6 +298,9 @@ def main() -> int:
     options.add_argument("--kill-every", type=float, default=8.0, help="seconds")
     options.add_argument("--seed", type=int, default=1)
     given = options.parse_args()
+    if NGINX is None or STORE is None:
+        print("nginx, and Valkey or Redis, are not installed: nothing is soaked")
+        return 0
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)  # nginx keeps large bodies there, as another user if it is started by root
         everything = Everything(Path(folder), 0.0005 * given.streams)
@@ -326,12 +309,7 @@ def main() -> int:
         finally:
             everything.stop()
         wrong += everything.tracebacks()
-    print("| what | how many |\n|---|--:|")
-    for name, value in {**figures, "wrong": len(wrong)}.items():
-        print(f"| {name} | {value} |")
-    for one in wrong[:20]:
-        print(one)
-    return 1 if wrong else 0
+    return show(figures, wrong)
 
 
 if __name__ == "__main__":

@@ -175,6 +175,16 @@ def sorted_counts(clients: Clients) -> dict[str, int]:
     return dict(sorted(clients.counts.items()))
 
 
+def show(figures: dict[str, Any], wrong: list[str]) -> int:
+    """Print what a soak counted and what is wrong. The result is its exit status."""
+    print("| what | how many |\n|---|--:|")
+    for name, value in {**figures, "wrong": len(wrong)}.items():
+        print(f"| {name} | {value} |")
+    for one in wrong[:20]:
+        print(one)
+    return 1 if wrong else 0
+
+
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--seconds", type=float, default=600.0)
@@ -194,12 +204,7 @@ def main() -> int:
         log.seek(0)
         traces = log.read().decode("utf-8", "replace").split("Traceback")[1:]
     wrong += [f"a traceback in the log: …{trace[-400:]}" for trace in traces[:3]]
-    print("| what | how many |\n|---|--:|")
-    for name, value in {**figures, "wrong": len(wrong)}.items():
-        print(f"| {name} | {value} |")
-    for one in wrong[:20]:
-        print(one)
-    return 1 if wrong else 0
+    return show(figures, wrong)
 
 
 if __name__ == "__main__":

@@ -191,7 +191,7 @@ class _Reader:
         else:
             return atom
         self._skip("?")  # the same strings match, in whatever order they are tried
-        if self._peek() in ("*", "+", "?", "{") and self._peek():
+        if self._peek() in ("*", "+", "?", "{"):
             raise _UnknownError
         if (most is not None and most < least) or (most is None and atom.least == 0):
             raise _UnknownError

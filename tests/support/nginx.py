@@ -6,7 +6,6 @@ Tests of it are skipped without nginx. HARMONYSTREAM_NEEDS=nginx, which the work
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import subprocess
 import time
@@ -15,23 +14,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from nginx_config import NGINX, write_config
 
-NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
 NEEDED = "nginx" in os.environ.get("HARMONYSTREAM_NEEDS", "").split()
 needs_nginx = pytest.mark.skipif(
     NGINX is None and not NEEDED, reason="nginx is not installed: apt-get install nginx-light"
 )
 
-CONFIG = """
-daemon off; worker_processes 1; pid {dir}/pid; error_log {dir}/error.log;
-events {{ worker_connections 256; }}
-http {{
-    access_log off;
-    client_body_temp_path {dir}/body; proxy_temp_path {dir}/proxy; fastcgi_temp_path {dir}/fastcgi;
-    uwsgi_temp_path {dir}/uwsgi; scgi_temp_path {dir}/scgi;
-    {site}
-}}
-"""
 SITE = """
     upstream app {{ server {upstream}; keepalive 32; }}
     server {{
@@ -52,10 +41,7 @@ def nginx_before(upstream: str, directory: Path, site: str = SITE) -> Iterator[s
     """
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    config = directory / "nginx.conf"
-    config.write_text(CONFIG.format(dir=directory, site=site.format(upstream=upstream, port=port)))
-    assert NGINX is not None, "HARMONYSTREAM_NEEDS=nginx, but nginx is not installed: apt-get install nginx-light"
-    command = [NGINX, "-e", str(directory / "error.log"), "-p", str(directory), "-c", str(config)]
+    command = write_config(directory, site.format(upstream=upstream, port=port))
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + 20

@@ -230,7 +230,7 @@ cdef struct ObjectScan:                          # tags/call_object.pxd: the mem
     uint8_t in_string, escape, expect            # at depth 1: what comes next
     # which member it is; bytes of its key so far; they may still be these keys
     uint8_t key, key_n, named
-    uint8_t stray                                # it has what is no part of an object
+    uint8_t stray                                # it has something that is not part of an object
     uint8_t keys                                 # Keys, where a key may be a call's name
 
 cdef struct TaggedCall:                          # PAIRS, VALUE: keys and values in tags, or elements

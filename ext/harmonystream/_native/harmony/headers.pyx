@@ -236,7 +236,7 @@ cdef bint leads_to(const Stream* s, Span w, int words_end, bint at_end) noexcept
 
 
 cdef int glued_role(Stream* s, Span w, bint more) noexcept nogil:
-    """The word begins with `assistant`, and perhaps a channel, and goes on with text that can be no part of a name: the
+    """The word begins with `assistant`, and perhaps a channel, and goes on with text that cannot be part of a name: the
     end of what was read; 0: it does not. more: something follows the word."""
     cdef Span rest = after_assistants(s, w), run
     cdef uint8_t c

@@ -26,7 +26,7 @@ cdef enum Found:                       # what a byte did
     F_ENDED                            # it ended a scalar, and is not part of it
     F_OVER                             # it closed the object
     F_ENDED_OVER                       # both of the last two
-    F_STRAY                            # it is the first that is no part of an object; or a comma in place of a value
+    F_STRAY                            # the first byte that is not part of an object, or a comma instead of a value
 
 cdef inline void object_reset(ObjectScan* o) noexcept nogil:
     memset(o, 0, sizeof(ObjectScan))

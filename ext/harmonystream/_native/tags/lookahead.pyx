@@ -497,7 +497,7 @@ cdef int look_value_follow(const View* v, const TagTable* row, Py_ssize_t i, Py_
 cdef int look_left(const View* v, const Context* c, const Stream* s, Py_ssize_t i, Py_ssize_t origin,
                    bint noise) noexcept nogil:
     """Is the call left after a closer that ends at i? It is if none of its markers comes any more before a stop,
-    another call or the end. noise: or the next one shows that what stands before it is no part of a value."""
+    another call or the end. noise: or the next one shows that what stands before it is not part of a value."""
     cdef const TagTable* row = c.row
     cdef Py_ssize_t x = i, n = limit(v, origin)
     cdef uint64_t others = row.roles[SECTION_OPEN] | row.roles[CALL_OPEN] | row.roles[STOP]

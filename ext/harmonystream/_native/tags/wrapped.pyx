@@ -227,7 +227,7 @@ cdef void finish_wrapped(Stream* s, const Context* c, bint stopped, bint known) 
 
 
 cdef void note_stray(Stream* s, const Context* c, View* v, Py_ssize_t x, uint8_t expect) noexcept nogil:
-    """The byte at x is no part of an object, or comes where a value was expected."""
+    """The byte at x is not part of an object, or it comes where a value was expected."""
     pass_to(s, c, v, x)
     note(s, D_MISSING_VALUE if expect == X_COLON or expect == X_VALUE else D_IGNORED_TEXT, position_at(s, v, x))
 
