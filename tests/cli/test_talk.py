@@ -30,7 +30,7 @@ def test_ctrl_c_stops_the_generation_and_ctrl_d_leaves():
     process = subprocess.Popen([*COMMAND, "chat", "--color", "never"], preexec_fn=_own_terminal, **options)
     os.close(slave)
     try:
-        seen = _await(master, b"> ") + _interrupt_the_prompt(master)
+        seen = _await(master, b"> ") + _interrupt(master, b"Ctrl-D leaves.\r\n\x1b[?2004h> ")
         for _ in range(2):
             os.write(master, b"Hello\r")
             seen += _await(master, b"reasoning\r\n")
@@ -64,8 +64,7 @@ def test_ctrl_c_at_the_question_of_approval_stops_the_turn(tmp_path):
         _await(master, b"> ")
         os.write(master, b"Add\r")
         _await(master, b"[a]lways: ")
-        os.write(master, CONTROL_C)
-        seen = _await(master, b"stopped\r\n\r\n\x1b[?2004h> ")
+        seen = _interrupt(master, b"stopped\r\n\r\n\x1b[?2004h> ")
         assert not (tmp_path / "ran").exists() and b"add runs" not in seen
         os.write(master, CONTROL_D)
         assert process.wait(timeout=30) == 0
@@ -81,13 +80,13 @@ def _await(terminal: int, expected: bytes) -> bytes:
     return got
 
 
-def _interrupt_the_prompt(terminal: int) -> bytes:
-    """Presses Ctrl-C until it is heeded: Python does so only once it waits for a key, shortly after the prompt."""
+def _interrupt(terminal: int, expected: bytes) -> bytes:
+    """Presses Ctrl-C until it is heeded: Python does so only once it waits for a key, shortly after the question."""
     got = b""
-    for _ in range(10):
+    for _ in range(20):
         os.write(terminal, CONTROL_C)
-        got += arrives(terminal, b"Ctrl-D leaves.\r\n\x1b[?2004h> ", 1)  # readline asks for pasted texts in brackets
-        if b"Ctrl-D leaves.\r\n\x1b[?2004h> " in got:
+        got += arrives(terminal, expected, 3)  # readline asks for pasted texts in brackets
+        if expected in got:
             return got
     raise AssertionError(got)
 

@@ -71,7 +71,7 @@ def heed_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def arrives(fd: int, expected: bytes, seconds: float = 10) -> bytes:
+def arrives(fd: int, expected: bytes, seconds: float = 60) -> bytes:
     """What a descriptor brings until it has brought `expected` or has ended, or for so many seconds."""
     got = b""
     deadline = time.monotonic() + seconds
