@@ -216,7 +216,7 @@ class _Loop:
         generation = Generation(lambda: self._generate(prompt, sampling, plan), parser, prompt, sampling, deadline)
         may_run = self._last is None and self._offers
         runs = ToolRuns(self._tools, self._repeats, self._round, context=self._context, may_run=may_run)
-        return Round(self._round, generation, runs, self._ids)
+        return Round(self._round, generation, runs, self._ids, None if plan is None else plan.how)
 
     async def _render(self, tools: Tools | None) -> Prompt:
         messages = [*self._messages, *self._added]
@@ -251,7 +251,8 @@ class _Loop:
         self._added += messages
         self._called += [call.name for call in turn.calls if call not in turn.runs.unanswered]
         add_usage(self._usage, usage)
-        return RoundEnd(self._round, turn.generation.reason, tuple(messages), usage, turn.generation.parser)
+        parser, reason = turn.generation.parser, turn.generation.reason
+        return RoundEnd(self._round, reason, tuple(messages), usage, parser, turn.steered)
 
     def last(self, turn: Round, reason: LoopReason) -> LoopEnd:
         """The end of the loop, after its last round."""

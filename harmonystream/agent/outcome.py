@@ -11,7 +11,7 @@ from ..completion import ToolCall
 from ..events import Event
 from ..tools import ToolResult
 
-__all__ = ["LoopEnd", "LoopEvent", "LoopReason", "RoundEnd", "ToolRunEnd", "ToolRunStart"]
+__all__ = ["LoopEnd", "LoopEvent", "LoopReason", "RoundEnd", "Steered", "ToolRunEnd", "ToolRunStart"]
 
 LoopReason: TypeAlias = Literal[
     "answer", "calls", "stealth", "rounds", "repeated", "tokens", "length", "timeout", "error", "invalid"
@@ -28,6 +28,9 @@ LoopReason: TypeAlias = Literal[
 - `error`: the engine failed. `LoopEnd.error` is its exception.
 - `invalid`: the answer does not have the form of `answer=`. `LoopEnd.error` says why.
 """
+
+Steered: TypeAlias = Literal["grammar", "call_begun", "form"]
+"""What kept a generation to what was asked. `RoundEnd` says what each word means."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,8 @@ class RoundEnd:
     messages: the messages that the round adds to the conversation, in Chat Completions' form.
     usage: the usage of this generation.
     parser: the parser that read it, with its token counts and its deviations.
+    steered: "grammar": a grammar allowed only what was asked for. "call_begun": the loop wrote the beginning of a call
+    for the model. "form": the engine kept the answer to its form. None: nothing kept the model to anything.
     """
 
     round: int
@@ -69,6 +74,7 @@ class RoundEnd:
     messages: tuple[dict[str, Any], ...]
     usage: Mapping[str, Any]
     parser: Parser | None = field(default=None, repr=False, compare=False)
+    steered: Steered | None = None
 
 
 @dataclass(frozen=True, slots=True)

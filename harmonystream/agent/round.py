@@ -12,7 +12,7 @@ from ..prompt import tool_results
 from .deadline import Deadline
 from .generation import Generation
 from .history import CallIds, assistant_message
-from .outcome import LoopEvent, ToolRunEnd, ToolRunStart
+from .outcome import LoopEvent, Steered, ToolRunEnd, ToolRunStart
 from .runs import ToolRuns
 
 __all__ = ["Round"]
@@ -21,11 +21,13 @@ __all__ = ["Round"]
 class Round:
     """Connects a generation's events and its tools.
 
-    number: counted from 1. ids: gives each call its id. calls: all complete calls, in order.
+    number: counted from 1. ids: gives each call its id. calls: all complete calls, in order. steered: as in `RoundEnd`.
     """
 
-    def __init__(self, number: int, generation: Generation, runs: ToolRuns, ids: CallIds) -> None:
-        self.number = number
+    def __init__(
+        self, number: int, generation: Generation, runs: ToolRuns, ids: CallIds, steered: Steered | None = None
+    ) -> None:
+        self.number, self.steered = number, steered
         self.generation = generation
         self.runs = runs
         self.calls: list[ToolCall] = []

@@ -22,6 +22,7 @@ from ..grammars import grammar
 from ..prompt import Prompt
 from ..regions import Region
 from ..stop_strings import StopStrings, said_by
+from .outcome import Steered
 
 __all__ = ["Plan", "call_plan", "grammar_plan", "spelling", "steered"]
 
@@ -50,8 +51,8 @@ class Plan(NamedTuple):
     grammar: Callable[[Prompt], Mapping[str, Any]] | None = None
 
     @property
-    def how(self) -> str | None:
-        """What keeps the output to what is asked: "grammar", "call_begun" or "form". None if nothing does."""
+    def how(self) -> Steered | None:
+        """What keeps the output to what is asked. None if nothing does."""
         if self.grammar is not None:
             return "grammar"
         return "call_begun" if self.first or self.after_reasoning else "form" if self.form is not None else None

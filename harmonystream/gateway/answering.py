@@ -183,6 +183,8 @@ class Gateway:
         if warnings := record.warnings():
             response.headers["warning"] = ", ".join(warnings)
         response.headers["x-request-id"] = response.headers["request-id"] = record.id
+        if record.steered is not None:
+            response.headers["x-steered"] = record.steered
         if not isinstance(response, (EventStreamResponse, Begun)):
             record.end(response.status_code)
         return response
@@ -399,6 +401,7 @@ class Gateway:
         else:
             if plan is not None and plan.how is not None:
                 self.metrics.steered.labels(model.name, plan.how).inc(n or request.n)
+                record.steered = record.steered or plan.how
             asked = (prompt, sampling, plan or Plan(), request.stops, record.count)
             sources = [steered(generate, *asked) for _ in range(n or request.n)]
         source = sources[0] if len(sources) == 1 else merged(sources)

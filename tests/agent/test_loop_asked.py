@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from scripted import STOP, Scripted, call
 
 import harmonystream as hs
-from harmonystream.agent import ToolRunEnd, ToolRunStart, agent_loop, agent_loop_sync
+from harmonystream.agent import RoundEnd, ToolRunEnd, ToolRunStart, agent_loop, agent_loop_sync
 from harmonystream.engines import EngineError, Recorded, Sampling
 from harmonystream.tools import Context, Tool, Tools
 
@@ -125,6 +125,20 @@ def test_required_begins_a_call_and_later_rounds_are_free():
     assert engine.prompts[0].text.endswith("<tool_call>")
     assert engine.prompts[0].begun == len("<tool_call>")
     assert not engine.prompts[1].text.endswith("<tool_call>")
+    assert [one.steered for one in of_kind(events, RoundEnd)] == ["call_begun", None]
+
+
+def test_a_round_says_that_a_grammar_kept_it():
+    class Constrained(Scripted):
+        def grammar_fields(self, grammar, vocab):
+            return {"grammar": grammar.gbnf()}
+
+    calls = ['<tool_call>\n{"name": "look", "arguments": {}}\n</tool_call>', STOP]
+    engine = Constrained(calls, ["Done.", STOP])
+    events = run(engine, [look, get_weather], tool_choice="required")
+    assert [one.steered for one in of_kind(events, RoundEnd)] == ["grammar", None]
+    assert [sorted(sampling.extra) for sampling in engine.samplings] == [["grammar"], []]
+    assert not engine.prompts[0].text.endswith("<tool_call>")
 
 
 def test_a_name_offers_this_tool_alone_in_the_first_round():

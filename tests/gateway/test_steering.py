@@ -342,9 +342,11 @@ def test_a_budget_in_each_api(steering):
     }
     for api, options in asked.items():
         made = steering((THOUGHT, "length"), "Six.<|return|>")
-        whole = made.post(api, **options).json()
+        answer = made.post(api, **options)
+        whole = answer.json()
         assert "Six." in json.dumps(whole)
         assert "three four" not in json.dumps(whole)
+        assert answer.headers.get("x-steered") is None
         assert spelled(made.sent()["prompt"]).endswith("One two three" + FINAL)
         key = "completion_tokens" if api == "chat" else "output_tokens"
         assert whole["usage"][key] == 6 + 6 + 3
@@ -364,7 +366,9 @@ def test_a_required_call_in_each_api(steering, api, named):
         "messages": {"type": "tool", "name": "add"},
     }
     required = {"type": "any"} if api == "messages" else "required"
-    whole = made.post(api, tools=both, tool_choice=choices[api] if named else required).json()
+    answer = made.post(api, tools=both, tool_choice=choices[api] if named else required)
+    whole = answer.json()
+    assert answer.headers["x-steered"] == "grammar"
     assert '"add"' in json.dumps(whole)
     tag = made.sent()["structured_outputs"]["structural_tag"]
     assert json.loads(tag)["type"] == "structural_tag"

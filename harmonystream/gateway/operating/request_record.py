@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ...agent.outcome import Steered
 from ...agent.steering import BYTES
 from ...emit import new_id
 from ...engines import Finished
@@ -67,6 +68,8 @@ class RequestRecord:
         self._began = time.monotonic()
         self._first: float | None = None
         self._ended = False
+        self.steered: Steered | None = None
+        """What keeps its first generation to what it asks."""
         self.said: dict[str, Any] = {}
         self.contents: dict[str, Any] = {}
         """What was asked and answered, where the log has it."""
@@ -89,6 +92,7 @@ class RequestRecord:
         self._first = None
         self._counted = dict.fromkeys(self._counted, 0)
         self.read = lambda: ((), 0)
+        self.steered = None
         self.unsupported.passed.clear()
 
     def is_not_stored(self) -> None:
@@ -174,6 +178,8 @@ class RequestRecord:
             said["passed_over"] = self.unsupported.listed()
         if self.stored is False:
             said["stored"] = False
+        if self.steered is not None:
+            said["steered"] = self.steered
         log.info("%s", json.dumps({**said, **self.said, **self.contents}))
         if self._span is not None:
             self._span.end(self)
