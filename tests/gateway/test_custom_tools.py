@@ -129,7 +129,7 @@ def test_a_tool_has_the_fields_of_its_own_type():
         assert made.post("chat", tools=[{**odd, "custom": {}}]).json()["error"]["param"] == "tools[0]"
 
 
-def test_strict_is_not_promised():
+def test_strict_is_kept_by_a_grammar_and_has_no_warning():
     tools = {
         "chat": [{"type": "function", "function": {"name": "f", "strict": True}}],
         "responses": [{"type": "function", "name": "f", "strict": True}],
@@ -137,9 +137,10 @@ def test_strict_is_not_promised():
     }
     with gateway(script_of("<|channel|>final<|message|>Hi<|return|>")) as made:
         for api, given in tools.items():
-            assert "tools.strict" in made.post(api, tools=given).headers["warning"]
-            given[0].get("function", given[0])["strict"] = False
-            assert "warning" not in made.post(api, tools=given).headers
+            made.http.headers["x-unsupported"] = "refuse"
+            answer = made.post(api, tools=given)
+            assert (answer.status_code, answer.headers["x-steered"]) == (200, "grammar")
+            assert "warning" not in answer.headers
 
 
 CHATML = (

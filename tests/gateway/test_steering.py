@@ -287,6 +287,30 @@ def test_strict_tools_are_kept_to_their_schemas_where_no_call_must_come():
     assert tag_plan("hermes", "", engine=Completions("http://e"), choice="auto", tools=strict) is None
 
 
+def test_strict_is_passed_over_where_an_engine_takes_no_grammar():
+    empty = hs.prompts.Prompt("", None, format_of("hermes"))
+    for choice, passed in (("auto", ["tools.strict"]), ("required", ["tools.strict"]), ("none", [])):
+        asked = ApiRequest("chat", {}, "m", tools=TOOLS["chat"], choice=choice, strict="tools[0]")
+        for _ in range(2):  # the rounds of an answer
+            plan_of(asked, format_of("hermes"), empty, Completions("http://e"))
+        assert asked.unsupported.passed == passed
+    asked = ApiRequest("chat", {}, "m", tools=TOOLS["chat"], choice="auto", strict="tools[0]")
+    asked.unsupported.rule = "refuse"
+    with pytest.raises(Refused, match="takes no grammar"):
+        plan_of(asked, format_of("hermes"), empty, Completions("http://e"))
+
+
+def test_strict_tools_and_a_form_of_gpt_oss_have_one_grammar():
+    strict = [{"type": "function", "function": {**TOOLS["chat"][0]["function"], "strict": True}}]
+    form = {"type": "json_schema", "json_schema": {"name": "n", "schema": ADD}}
+    plan = tag_plan("gpt-oss", "", engine=LlamaServer("http://e"), choice="auto", output=form, tools=strict)
+    made = hs.grammar("gpt-oss", strict, answer=ADD)
+    assert (plan.how, plan.form) == ("grammar", None)
+    assert plan.grammar(hs.prompts.Prompt("", None, format_of("gpt-oss"))) == {"grammar": made.gbnf()}
+    plan = tag_plan("gpt-oss", "", engine=LlamaServer("http://e"), choice="auto", output=form)
+    assert (plan.how, plan.form) == ("form", {"json_schema": ADD})
+
+
 def test_an_engine_without_grammars_gets_the_beginning_of_a_call():
     for engine in (Completions("http://e"), Completions("http://e", server="text")):  # a prompt without a vocabulary
         assert tag_plan("hermes", "", engine=engine) == Plan(first="<tool_call>")

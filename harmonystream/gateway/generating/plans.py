@@ -28,7 +28,16 @@ def plan_of(request: ApiRequest, row: Format | HeaderFormat, prompt: Prompt, eng
         plan = _formed(request, row, prompt, engine, plan)
     elif request.choice == "auto" and any(map(_is_strict, request.tools)):
         plan = _with_grammar(plan, grammar_plan(prompt, request.tools, engine, parallel=request.parallel))
+    if request.strict is not None and plan.grammar is None and request.choice != "none":
+        _pass_over_strict(request, request.strict)
     return None if plan._replace(closes=_NONE.closes) == _NONE else plan
+
+
+def _pass_over_strict(request: ApiRequest, where: str) -> None:
+    what = "tools.strict is not supported: this model's engine takes no grammar, so arguments may be anything."
+    request.strict = None  # an answer of several generations says it once
+    refusal = Refused(400, what, param=f"{where}.strict", code="unsupported_parameter")
+    request.unsupported.meet("tools.strict", refusal, adds=True)
 
 
 def _call(request: ApiRequest, prompt: Prompt, engine: Any) -> Plan:
@@ -64,18 +73,20 @@ def _formed(request: ApiRequest, row: Format | HeaderFormat, prompt: Prompt, eng
     """The plan, extended so that the answer gets its form."""
     param = {"chat": "response_format", "responses": "text.format", "messages": "output_config.format"}[request.api]
     assert request.output is not None
-    if request.tools and isinstance(row, Format):
-        # Calls are a part of the answer, so one grammar must cover both.
+    calls_in_answer = isinstance(row, Format)
+    if request.tools and (calls_in_answer or any(map(_is_strict, request.tools))):
+        # One grammar must cover the answer and the calls.
         form = request.output
         answer = form["json_schema"]["schema"] if form["type"] == "json_schema" else {"type": "object"}
         made = grammar_plan(
             prompt, request.tools, engine, choice=request.choice, parallel=request.parallel, answer=answer
         )
-        if made is None:
+        if made is None and calls_in_answer:
             why = "this model's calls are part of its answer, and its engine takes no grammar that has both"
             what = f"{param} cannot be combined with tools: {why}."
             raise Refused(400, what, param=param, code="unsupported_parameter")
-        return _with_grammar(plan, made)
+        if made is not None:
+            return _with_grammar(plan, made)
     fields = getattr(engine, "form_fields", lambda _: None)(request.output)
     if fields is None:
         what = f"{param}: this model's engine cannot constrain its output. Say in a message what form you need instead."

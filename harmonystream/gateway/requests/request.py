@@ -33,8 +33,9 @@ class ApiRequest:
     it sent without its text? budget: the most tokens of reasoning. variables: for the chat template. output: the
     `response_format` of the content, in Chat's form. stored: the input items that a stored response keeps; None if it
     is not stored. unsupported: collects options to pass over. namespaces: the namespace and own name of each tool in a
-    namespace. custom: names of custom tools, which are offered as functions. continues: does the answer continue the
-    last message? background: is the request answered before the response is made?
+    namespace. custom: names of custom tools, which are offered as functions. strict: the place of the first strict tool
+    that the client has sent. continues: does the answer continue the last message? background: is the request answered
+    before the response is made?
     """
 
     api: str
@@ -63,6 +64,7 @@ class ApiRequest:
     unsupported: Unsupported = field(default_factory=Unsupported)
     namespaces: dict[str, tuple[str, str]] = field(default_factory=dict)
     custom: list[str] = field(default_factory=list)
+    strict: str | None = None
     continues: bool = False
     background: bool = False
 

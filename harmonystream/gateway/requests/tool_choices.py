@@ -68,12 +68,7 @@ def offer(request: ApiRequest, tools: Any, types: Collection[str | None]) -> Non
         if fields_of(tool).get("strict") is True:
             strict.append(where)
         request.tools.append(tool)
-    if strict:
-        what = (
-            "tools.strict is not supported: the engine continues a prompt, and a call's arguments are not constrained."
-        )
-        refusal = Refused(400, what, param=f"{strict[0]}.strict", code="unsupported_parameter")
-        request.unsupported.meet("tools.strict", refusal, adds=True)
+    request.strict = strict[0] if strict else None
 
 
 def _kind(tool: dict[str, Any]) -> str | None:
