@@ -113,7 +113,10 @@ ENGINE = {
     "url": ("", "where the engine is; of `recorded`, a file"),
     "model": ("the first it lists", "the model's name at the engine"),
     "key_env": ("none", "the variable of the environment that has the engine's key"),
-    "render": ("none", "of `vllm-tokens`: the URL of the server that writes its prompts"),
+    "render": (
+        "none",
+        "the URL of the server that writes the prompts: of `vllm`, `vllm-tokens`, `sglang` and `llama-server`",
+    ),
 }
 LIMITS = {
     "body": "bytes of a request's body",

@@ -29,9 +29,10 @@ _MORE = """\
 engines:
   vllm=URL, sglang=URL, tensorrt_llm=URL, completions=URL (any /v1/completions
   that keeps markers in text), llama-server=URL. A URL alone is vllm=URL.
-  vllm-tokens=URL is vLLM with --tokens-only or --enable-scale-out; with
+  vllm-tokens=URL is vLLM with --tokens-only or --enable-scale-out. With
   --render URL (vllm launch render, or the engine) prompts are written there,
-  by the model's own template, and may have pictures.
+  by the model's own template, and may have pictures; vllm, sglang and
+  llama-server have this, too.
   Several engines serve the same model.
 
 keys:
@@ -64,7 +65,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     serve.set_defaults(run=run)
     serve.add_argument("--config", metavar="FILE", help="a TOML file with models, keys and limits")
     serve.add_argument("--engine", action="append", default=[], metavar="KIND=URL", help="see below; may be repeated")
-    serve.add_argument("--render", metavar="URL", help="where the engines' prompts are written: see vllm-tokens below")
+    serve.add_argument("--render", metavar="URL", help="where the engines' prompts are written: see below")
     serve.add_argument("--served", metavar="NAME", help="the model's name at the engine; default: the first it lists")
     serve.add_argument("--engine-key", metavar="KEY", help="the engine's key, sent as a bearer token")
     serve.add_argument("--model", metavar="NAME", help="the model, by which its format is known: Qwen/Qwen3-8B")

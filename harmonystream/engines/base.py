@@ -8,11 +8,12 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from .._native.stream.parser import Parser
 from ..checks import check_mapping, check_number, check_text, shown
+from ..errors import EngineError
 from ..formats import Format, HeaderFormat
 
 __all__ = [
     *("Arrived", "Engine", "Finished", "Output", "Prompt", "Sampled", "Sampling"),
-    *("Rendered", "add_usage", "chat_usage", "request_fields"),
+    *("Rendered", "add_usage", "chat_usage", "count_of", "request_fields"),
 ]
 
 
@@ -78,10 +79,18 @@ class Sampling:
 
 
 class Rendered(NamedTuple):
-    """A prompt that an engine's renderer has written. features: data for its pictures, sent to the engine unchanged."""
+    """A prompt that an engine's renderer has written.
 
-    ids: list[int]
+    ids: None if the engine takes text. features: data for its pictures, which only the same kind of engine reads. text:
+    the prompt, if there are no ids. continues: can the engine continue an answer that has begun? counted: are all
+    tokens of the prompt in `ids`? Some engines add those of pictures later.
+    """
+
+    ids: list[int] | None
     features: Mapping[str, Any] | None = None
+    text: str = ""
+    continues: bool = True
+    counted: bool = True
 
 
 @dataclass(frozen=True)
@@ -166,6 +175,14 @@ def request_fields(sampling: Sampling, names: Mapping[str, str]) -> dict[str, An
         if one.name not in ("extra", "headers", "logprobs") and value is not None and value != ():
             made[names.get(one.name, one.name)] = list(value) if isinstance(value, tuple) else value
     return made | dict(sampling.extra)
+
+
+def count_of(said: Mapping[str, Any], name: str, before: int) -> int:
+    """A server's running count. A chunk without it leaves it unchanged. Raises EngineError."""
+    count = said.get(name, before)
+    if type(count) is not int or count < 0:
+        raise EngineError(f"the server sent {name} that is not a count: {str(count)[:200]}", "protocol")
+    return count
 
 
 def chat_usage(prompt_tokens: int, completion_tokens: int) -> dict[str, int]:

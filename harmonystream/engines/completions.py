@@ -5,28 +5,36 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import aclosing, asynccontextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from .._native.core.vocab import Vocab
 from ..checks import check_mapping, check_text, shown
 from ..errors import EngineError, suggestion
 from ..grammars import Grammar
-from .base import Finished, Output, Prompt, Sampled, Sampling, request_fields
-from .http import EventSource, HttpEngine, loads, object_of, taken
-from .logprobs import token_logprobs
+from .base import Output, Prompt, Rendered, Sampling, request_fields
+from .generated import Generated
+from .http import taken
+from .pictures import CHAT, GENERATE, ChatGenerated, SglangGenerated, chat_request, sglang_request
+from .rendering import RenderingEngine, pictures_of
 
-if TYPE_CHECKING:
-    import aiohttp
+__all__ = ["SERVERS", "Completions", "Server", "context_of", "first_model"]
 
-__all__ = ["SERVERS", "Completions", "Generated", "Server", "context_of", "first_model"]
-
-_OBJECT = b"data: {"
-"""The beginning of a piece that is exactly one event, as most pieces are."""
-_IDS = 1 << 32
-"""All ids are below this, in any vocabulary."""
 _SKIP = {"skip_special_tokens": False}
 _BY_ID = {"return_tokens_as_token_ids": True}
 _MARKERS = {**_SKIP, "spaces_between_special_tokens": False}
+
+
+def _asked_of_vllm(request: Mapping[str, Any]) -> dict[str, Any]:
+    """What vLLM's `/tokenize` takes of a request of Chat Completions. It has no field for the effort."""
+    made = dict(request)
+    if (effort := made.pop("reasoning_effort", None)) is not None:
+        made["chat_template_kwargs"] = {"reasoning_effort": effort, **made.get("chat_template_kwargs", {})}
+    return made
+
+
+def _asked_of_sglang(request: Mapping[str, Any]) -> dict[str, Any]:
+    """What SGLang's `/tokenize` takes. It opens the turn by itself where a message is to be continued."""
+    return {name: value for name, value in request.items() if name != "add_generation_prompt"}
 
 
 def _tag_of_vllm(tag: str) -> dict[str, Any]:
@@ -44,7 +52,8 @@ class Server(NamedTuple):
     markers in text. plain_prompt: fields that stop it from adding tokens to a text prompt. takes_form: does it
     constrain the output with OpenAI's `response_format`? logprobs: fields that it needs beside `logprobs`; None if it
     has no logprobs for ids. tag: makes the fields that constrain the output to an xgrammar structural tag; None if it
-    takes none.
+    takes none. asked: makes the body for `/tokenize` from a request of Chat Completions; None if the server writes no
+    prompts. continues: can it continue an answer about pictures?
     """
 
     ids: Mapping[str, Any] | None
@@ -53,22 +62,30 @@ class Server(NamedTuple):
     takes_form: bool = False
     logprobs: Mapping[str, Any] | None = None
     tag: Callable[[str], dict[str, Any]] | None = None
+    asked: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
+    continues: bool = False
 
 
 SERVERS: Mapping[str, Server] = {
     # Versions without return_token_ids send text. These fields keep the markers in it.
     "vllm": Server(
-        {"return_token_ids": True, **_MARKERS}, _MARKERS, {"add_special_tokens": False}, True, _BY_ID, _tag_of_vllm
+        {"return_token_ids": True, **_MARKERS},
+        _MARKERS,
+        {"add_special_tokens": False},
+        True,
+        _BY_ID,
+        _tag_of_vllm,
+        _asked_of_vllm,
     ),
     # SGLang names alternatives by their text.
-    "sglang": Server({"return_token_ids": True, **_SKIP}, _SKIP, {}, True, {}, _tag_of_sglang),
+    "sglang": Server({"return_token_ids": True, **_SKIP}, _SKIP, {}, True, {}, _tag_of_sglang, _asked_of_sglang, True),
     # TensorRT-LLM refuses unknown fields, and sends ids only if it does not detokenize.
     "tensorrt_llm": Server({"detokenize": False}, _MARKERS, {"add_special_tokens": False}),
     "text": Server(None, {}, {}),
 }
 
 
-class Completions(HttpEngine):
+class Completions(RenderingEngine):
     """An engine at `url` + /v1/completions.
 
     url: such as "http://localhost:8000".
@@ -76,6 +93,8 @@ class Completions(HttpEngine):
     server: "vllm", "sglang", "tensorrt_llm", or "text" for any other.
     key: sent as a bearer token.
     retries: how often a request is repeated if it made no connection, or if a busy server refused it.
+    render: the URL of a vLLM or an SGLang, often `url` itself, whose `/tokenize` writes prompts with the model's own
+    template. None: prompts are written elsewhere, and pictures are not possible.
 
     Ids go in and out if the prompt has ids and the server supports them. With stop strings, text comes out, because ids
     would include the stop string.
@@ -87,6 +106,7 @@ class Completions(HttpEngine):
         model: str | None = None,
         *,
         server: str = "vllm",
+        render: str | None = None,
         key: str | None = None,
         headers: Mapping[str, str] | None = None,
         connect_timeout: float = 10.0,
@@ -103,7 +123,10 @@ class Completions(HttpEngine):
         bearer = {} if key is None else {"Authorization": f"Bearer {key}"}
         url = url.rstrip("/").removesuffix("/v1")
         given = {**bearer, **(headers or {})}
-        super().__init__(url, headers=given, connect_timeout=connect_timeout, silence=silence, retries=retries)
+        if render is not None and SERVERS[server].asked is None:
+            raise ValueError(f"the server {server} writes no prompts: render is for vllm and sglang")
+        options: dict[str, Any] = {"connect_timeout": connect_timeout, "silence": silence, "retries": retries}
+        super().__init__(url, render=render, headers=given, **options)
         self._model = model
         self._server = SERVERS[server]
 
@@ -114,9 +137,7 @@ class Completions(HttpEngine):
         """
         if {"model", "format", "template"}.intersection(given):
             return {}
-        if self._model is None:
-            self._model = await self._first_model()
-        return {"model": self._model}
+        return {"model": await self._name()}
 
     def form_fields(self, form: Mapping[str, Any]) -> dict[str, Any] | None:
         """The fields of a request whose whole output must have this form, a `response_format` of Chat Completions.
@@ -140,6 +161,21 @@ class Completions(HttpEngine):
         """
         return self._server.logprobs is not None
 
+    async def rendered(self, request: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Rendered:
+        """The prompt for a request of Chat Completions, written by the model's own template. Raises EngineError.
+
+        Its pictures are sent again with the generation, because `/tokenize` returns ids alone.
+        """
+        asked = self._server.asked
+        made = {} if asked is None else {**asked(request), "model": await self._name()}
+        ids = self._ids_of(await self._written("/tokenize", made, headers), "tokens")
+        pictures = list(pictures_of(request))
+        if not pictures:
+            return Rendered(ids)
+        continues = self._server.continues
+        features = {"image_data": pictures} if continues else {"chat": dict(request)}
+        return Rendered(ids, features, continues=continues, counted=False)
+
     async def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Output]:
         """Ids or text, then `Finished`. Raises EngineError, also if the stream ends before the generation has."""
         async with self.opened(prompt, sampling) as source, aclosing(taken(source)) as pieces:
@@ -150,15 +186,21 @@ class Completions(HttpEngine):
     @asynccontextmanager
     async def opened(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Generated]:
         """The generation for code that waits by itself, see `base.Opened`."""
-        if self._model is None:
-            self._model = await self._first_model()
         vocab = prompt.parser().vocab if self._sends_logprobs(prompt, sampling) else None
-        request = self._request(prompt, sampling)
+        features: Mapping[str, Any] = getattr(prompt, "features", None) or {}
+        source: type[Generated] = Generated
+        name = await self._name()
+        if "chat" in features:
+            path, source, body = CHAT, ChatGenerated, chat_request(name, features["chat"], prompt, sampling)
+        elif "image_data" in features:
+            path, source, body = GENERATE, SglangGenerated, sglang_request(features["image_data"], prompt, sampling)
+        else:
+            path, body = "/v1/completions", self._request(prompt, sampling)
         async with (
-            self._answer("POST", "/v1/completions", request, sampling.headers) as response,
-            Generated(response, vocab, sampling.logprobs or 0) as source,
+            self._answer("POST", path, body, sampling.headers) as response,
+            source(response, vocab, sampling.logprobs or 0) as generated,
         ):
-            yield source
+            yield generated
 
     async def context_length(self) -> int | None:
         """How many tokens a prompt and its answer may have together, if the server lists this. Raises EngineError."""
@@ -185,8 +227,10 @@ class Completions(HttpEngine):
             made.update({"logprobs": sampling.logprobs, **(server.logprobs or {})})
         return made | request_fields(sampling, {})
 
-    async def _first_model(self) -> str:
-        return first_model(await self._get("/v1/models"), self.url)
+    async def _name(self) -> str:
+        if self._model is None:
+            self._model = first_model(await self._get("/v1/models"), self.url)
+        return self._model
 
 
 def first_model(listed: Mapping[str, Any], url: str) -> str:
@@ -207,94 +251,3 @@ def context_of(listed: Mapping[str, Any], model: str | None) -> int | None:
             found = (one.get("max_model_len"), one.get("context_length"), slot)
             return next((count for count in found if type(count) is int and count > 0), None)
     return None
-
-
-class Generated(EventSource):
-    """A generation. `take` returns the items of the server's chunks, and at last `Finished`.
-
-    vocab: for ids with log probabilities, with `most` alternatives. None if there are none.
-    """
-
-    def __init__(self, response: aiohttp.ClientResponse, vocab: Vocab | None, most: int) -> None:
-        super().__init__(response)
-        self._vocab, self._most = vocab, most
-        self._as_text: bool | None = None  # does the server send text? None: nothing has arrived
-        self._plain_ids = False  # are there ids, and is nothing else needed?
-        self._end: Finished | None = None
-
-    def take(self, piece: bytes) -> list[Output]:
-        """The items of bytes that arrived together. Raises EngineError. If items came before the error, the next wait
-        raises it.
-
-        The whole way from the socket to a token's id is in this function, because each call would add much to its cost.
-        """
-        alone = self.is_between and piece.startswith(_OBJECT) and piece.endswith(b"\n\n") and piece.count(b"\n") == 2
-        items: list[Output] = []
-        try:
-            for data in (piece[6:],) if alone else self._events(piece):
-                try:
-                    chunk = loads(data)
-                except ValueError:
-                    chunk = None
-                if type(chunk) is not dict or chunk.get("error"):
-                    chunk = object_of(data)  # this raises the exact error
-                if (usage := chunk.get("usage")) and self._end is not None:
-                    self._end = Finished(self._end.reason, usage, self._end.stop)
-                choices = chunk.get("choices")
-                if type(choices) is not list:
-                    raise EngineError(f"the engine sent a chunk without choices: {chunk!s:.200}", "protocol")
-                for choice in choices:
-                    if type(choice) is not dict:
-                        raise EngineError(f"the engine sent a choice that is not an object: {chunk!s:.200}", "protocol")
-                    if choice.get("index"):  # only one choice was requested
-                        continue
-                    ids: Any = choice.get("token_ids")
-                    plain = self._plain_ids and type(ids) is list and set(map(type, ids)) == {int}
-                    item = ids if plain and 0 <= min(ids) <= max(ids) < _IDS else self._output(choice)
-                    if item:
-                        items.append(item)
-                    if choice.get("finish_reason") is not None:
-                        self._end = _end(choice, usage)
-                    break
-            if self.ended:
-                items.append(self._finished())
-        except EngineError as error:
-            self.fail(error)
-            if not items:
-                raise
-        return items
-
-    def _finished(self) -> Finished:
-        if self._end is None:
-            raise EngineError(f"{self.url}: the stream ended before the generation did", "connection")
-        return self._end
-
-    def logprobs(self, choice: Mapping[str, Any]) -> Any:
-        """The log probabilities of a choice, as `token_logprobs` takes them."""
-        return choice.get("logprobs")
-
-    def _output(self, choice: Mapping[str, Any]) -> list[int] | str | Sampled | None:
-        """The output that a choice adds: its ids if it has them, unless the stream began with text."""
-        ids, text = choice.get("token_ids"), choice.get("text")
-        if ids is not None and not self._as_text:
-            if not isinstance(ids, list) or (
-                ids and (set(map(type, ids)) != {int} or min(ids) < 0 or max(ids) >= _IDS)
-            ):
-                raise EngineError(f"the engine sent token_ids that are not ids: {str(ids)[:200]}", "protocol")
-            if ids:
-                self._as_text, self._plain_ids = False, self._vocab is None
-            if self._vocab is None or not ids:
-                return ids
-            return Sampled(ids, token_logprobs(self.logprobs(choice), ids, self._vocab, self._most))
-        if text and self._as_text is False:
-            raise EngineError("the engine sent ids, and then text without ids", "protocol")
-        if text is not None and not isinstance(text, str):
-            raise EngineError(f"the engine sent text that is not a string: {str(text)[:200]}", "protocol")
-        if text:
-            self._as_text = True
-        return text
-
-
-def _end(choice: Mapping[str, Any], usage: Any) -> Finished:
-    stop = choice.get("stop_reason", choice.get("matched_stop"))  # the latter is SGLang's name
-    return Finished(str(choice["finish_reason"]), usage or None, stop if isinstance(stop, str) else None)

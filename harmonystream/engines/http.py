@@ -44,8 +44,10 @@ LONGEST_PAUSE = 30.0
 BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses after which the same request may succeed."""
 _DONE = b"[DONE]"
-_IDS = ("prompt", "token_ids")
+_IDS = ("prompt", "token_ids", "input_ids")
 """The servers' names for a prompt's ids."""
+_PICTURED = frozenset({"features", "messages", "image_data"})
+"""Fields that may have pictures."""
 LONG = 1 << 14
 """From this many ids or characters of a prompt, or bytes of a body, it is written and sent in pieces."""
 
@@ -309,7 +311,9 @@ class HttpEngine:
 
 def _is_long(body: Mapping[str, Any]) -> bool:
     """Does writing it as JSON take long?"""
-    return any(len(body.get(name) or ()) >= LONG for name in _IDS) or "features" in body or "messages" in body
+    return any(len(body.get(name) or ()) >= LONG for name in _IDS) or (
+        not _PICTURED.isdisjoint(body) or isinstance(body.get("prompt"), dict)
+    )
 
 
 def _encoded(body: Mapping[str, Any]) -> bytes:

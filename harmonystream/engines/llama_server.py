@@ -13,8 +13,9 @@ from ..formats import Format, HeaderFormat, format_of
 from ..formats.spellings import spellings_of
 from ..grammars import Grammar
 from ..reasons import normal
-from .base import Finished, Output, Prompt, Sampling, chat_usage, request_fields
-from .http import HttpEngine, object_of
+from .base import Finished, Output, Prompt, Rendered, Sampling, chat_usage, count_of, request_fields
+from .http import object_of
+from .rendering import RenderingEngine, pictures_of
 
 __all__ = ["LlamaServer", "byte_ids", "markers_of"]
 
@@ -23,19 +24,23 @@ _NAMES = {"max_tokens": "n_predict", "repetition_penalty": "repeat_penalty"}
 _NEVER = {0xC0, 0xC1, *range(0xF5, 0x100)}
 
 
-class LlamaServer(HttpEngine):
+class LlamaServer(RenderingEngine):
     """An engine at llama-server's `url`, such as "http://localhost:8080".
 
     For a prompt with ids it yields ids. The server sends no id for a token that ends inside a character. These gaps are
     filled with the vocabulary's tokens for single bytes, so that the text is complete. It yields text for a prompt
     without ids, with stop strings, or with a vocabulary that lacks such tokens. The server keeps the format's markers
     in the text.
+
+    render: its URL once more, if it writes the prompts with `/apply-template`. It then takes pictures as base64, and
+    answers about them come as text.
     """
 
     def __init__(
         self,
         url: str,
         *,
+        render: str | None = None,
         key: str | None = None,
         headers: Mapping[str, str] | None = None,
         connect_timeout: float = 10.0,
@@ -46,7 +51,8 @@ class LlamaServer(HttpEngine):
         check_mapping("headers", headers)
         bearer = {} if key is None else {"Authorization": f"Bearer {key}"}
         given = {**bearer, **(headers or {})}
-        super().__init__(url, headers=given, connect_timeout=connect_timeout, silence=silence, retries=retries)
+        options: dict[str, Any] = {"connect_timeout": connect_timeout, "silence": silence, "retries": retries}
+        super().__init__(url, render=render, headers=given, **options)
         self._known: tuple[Vocab, list[int] | None] | None = None  # the vocabulary of the last prompt, and its byte_ids
 
     def form_fields(self, form: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -61,6 +67,25 @@ class LlamaServer(HttpEngine):
         """
         return {"grammar": grammar.gbnf()}  # `preserved_tokens` are sent with every request for text
 
+    async def rendered(self, request: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Rendered:
+        """The prompt for a request of Chat Completions, written by the model's own template. Raises EngineError.
+
+        A prompt without pictures has ids. One with pictures is text, which has a marker for each of them.
+        """
+        pictures = [_base64(url) for url in pictures_of(request)]
+        prompt: Any = (await self._written("/apply-template", request, headers)).get("prompt")
+        if not isinstance(prompt, str) or not prompt:
+            raise EngineError(f"{self._renderer}: the answer has no prompt: {str(prompt)[:200]}", "protocol")
+        if not pictures:
+            asked = {"content": prompt, "add_special": True, "parse_special": True}
+            return Rendered(self._ids_of(await self._written("/tokenize", asked, headers), "tokens"))
+        marker = (await self._get("/props")).get("media_marker")
+        if not isinstance(marker, str) or prompt.count(marker) != len(pictures):
+            raise EngineError(
+                f"{self.url} writes no marker for each picture: does this model take them?", "status", 400
+            )
+        return Rendered(None, {"multimodal": pictures}, prompt, counted=False)
+
     async def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Output]:
         """Ids or text, then `Finished`. Raises EngineError, also if the stream ends before the generation has."""
         filler = self._filler(prompt) if not sampling.stop else None
@@ -69,8 +94,8 @@ class LlamaServer(HttpEngine):
         async with aclosing(self._stream("/completion", body, sampling.headers)) as stream:
             async for events in stream:
                 for chunk in map(object_of, events):
-                    evaluated = _count(chunk, "tokens_evaluated", evaluated)
-                    predicted = _count(chunk, "tokens_predicted", predicted)
+                    evaluated = count_of(chunk, "tokens_evaluated", evaluated)
+                    predicted = count_of(chunk, "tokens_predicted", predicted)
                     item = _text(chunk) if filler is None else filler.ids(chunk, predicted)
                     if item:
                         yield item
@@ -144,9 +169,21 @@ def markers_of(format: str | Format | HeaderFormat | None) -> list[str]:
     return [] if format is None else spellings_of(format_of(format))
 
 
+def _base64(url: str) -> str:
+    """The bytes of a picture. Raises EngineError for a picture that would have to be fetched."""
+    _, comma, data = url.partition(",")
+    if not comma or not url.startswith("data:"):
+        raise EngineError("this engine takes pictures only as base64, not as URLs", "status", 400)
+    return data
+
+
 def _request(prompt: Prompt, sampling: Sampling, *, with_ids: bool) -> dict[str, Any]:
+    features: Mapping[str, Any] = getattr(prompt, "features", None) or {}
+    text: Any = prompt.text
+    if "multimodal" in features:
+        text = {"prompt_string": text, "multimodal_data": features["multimodal"]}
     made: dict[str, Any] = {
-        "prompt": prompt.text if prompt.ids is None else list(prompt.ids),
+        "prompt": text if prompt.ids is None else list(prompt.ids),
         "stream": True,
         "cache_prompt": True,
     }
@@ -159,11 +196,3 @@ def _text(chunk: Mapping[str, Any]) -> str:
     if not isinstance(text, str):
         raise EngineError(f"the server sent content that is not a string: {str(text)[:200]}", "protocol")
     return text
-
-
-def _count(chunk: Mapping[str, Any], name: str, before: int) -> int:
-    """A running count. Chunks without it leave it unchanged."""
-    count = chunk.get(name, before)
-    if type(count) is not int or count < 0:
-        raise EngineError(f"the server sent {name} that is not a count: {str(count)[:200]}", "protocol")
-    return count

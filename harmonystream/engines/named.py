@@ -11,6 +11,8 @@ ENGINES = ("vllm", "vllm-tokens", "sglang", "tensorrt_llm", "completions", "llam
 """Kinds of engines. `completions` is any server with /v1/completions that keeps markers in its text."""
 _SERVERS = {"vllm": "vllm", "sglang": "sglang", "tensorrt_llm": "tensorrt_llm", "completions": "text"}
 
+_RENDERING = ("vllm", "vllm-tokens", "sglang", "llama-server")
+
 
 def kind_and_url(given: str) -> tuple[str, str]:
     """The two parts of KIND=URL. A URL alone is used for vLLM, and `recorded` alone is the recording in the package.
@@ -41,8 +43,8 @@ def engine_of(
     """
     if kind not in ENGINES:
         raise ValueError(f"unknown engine {kind!r}; {suggestion(kind, ENGINES)}")
-    if render is not None and kind != "vllm-tokens":
-        raise ValueError(f"the engine {kind} has no render: it is for vllm-tokens")
+    if render is not None and kind not in _RENDERING:
+        raise ValueError(f"the engine {kind} has no render: it is for {', '.join(_RENDERING)}")
     if kind == "vllm-tokens":
         from .vllm_tokens import VllmTokens
 
@@ -54,7 +56,7 @@ def engine_of(
     if kind == "llama-server":
         from .llama_server import LlamaServer
 
-        return LlamaServer(url, key=key, silence=silence)
+        return LlamaServer(url, render=render, key=key, silence=silence)
     from .completions import Completions
 
-    return Completions(url, model, server=_SERVERS[kind], key=key, silence=silence)
+    return Completions(url, model, server=_SERVERS[kind], render=render, key=key, silence=silence)

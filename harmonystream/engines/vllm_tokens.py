@@ -6,29 +6,26 @@ The engine's process runs with `--tokens-only` or `--enable-scale-out`. It decod
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Mapping
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import aclosing, asynccontextmanager
+from typing import Any
 
 from .._native.core.vocab import Vocab
 from ..checks import check_text
 from ..errors import EngineError
 from ..grammars import Grammar
 from .base import Output, Prompt, Rendered, Sampling, request_fields
-from .completions import Generated, context_of, first_model
-from .http import HttpEngine, taken
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
+from .completions import context_of, first_model
+from .generated import Generated
+from .http import taken
+from .rendering import RenderingEngine
 
 __all__ = ["VllmTokens"]
 
-MOST = 1 << 28
-"""The limit for the bytes of a rendered prompt, which contains the values of pictures."""
 _NO_TOKENIZER = "requires a tokenizer"
 _GENERATE, _RENDER = "/inference/v1/generate", "/v1/chat/completions/render"
 
 
-class VllmTokens(HttpEngine):
+class VllmTokens(RenderingEngine):
     """An engine at vLLM's `url`, such as "http://localhost:8000".
 
     model: its name on the server. None: the first model that the server lists. render: the URL of a server that writes
@@ -53,32 +50,15 @@ class VllmTokens(HttpEngine):
         retries: int = 0,
     ) -> None:
         check_text("url", url, none=False)
-        check_text("render", render)
         bearer = {} if key is None else {"Authorization": f"Bearer {key}"}
         given = {**bearer, **(headers or {})}
         options: dict[str, Any] = {"connect_timeout": connect_timeout, "silence": silence, "retries": retries}
-        super().__init__(url.rstrip("/").removesuffix("/v1"), headers=given, **options)
+        super().__init__(url.rstrip("/").removesuffix("/v1"), render=render, headers=given, **options)
         self._model = model
-        self._renderer = None if render is None else HttpEngine(render.rstrip("/"), headers=given, **options)
-        self._entered = AsyncExitStack()
         self._constrains = True
         """Does the server constrain its output? With `--tokens-only` it cannot, and answers a request for it with an
         error.
         """
-
-    @property
-    def renders(self) -> bool:
-        """Does it write prompts with `rendered`?"""
-        return self._renderer is not None
-
-    async def __aenter__(self) -> Self:
-        if self._renderer is not None:
-            await self._entered.enter_async_context(self._renderer)
-        return await super().__aenter__()
-
-    async def __aexit__(self, *exc_info: object) -> None:
-        await self._entered.aclose()
-        await super().__aexit__(*exc_info)
 
     async def prompt_options(self, given: Collection[str]) -> dict[str, Any]:
         """The options of `render` that are known here: the model's name. The server is asked for it if needed."""
@@ -109,18 +89,13 @@ class VllmTokens(HttpEngine):
 
         `tool_choice` is "none" there. A server without parsers refuses other values, and still writes the tools.
         """
-        if self._renderer is None:
-            raise EngineError(f"{self.url} writes no prompts: pass render=", "protocol")
         made = {"model": await self._name(), **request}
         if made.get("tools"):
             made["tool_choice"] = "none"
-        said = await self._renderer._posted(_RENDER, made, headers, MOST)
-        ids: Any = said.get("token_ids")
-        features = said.get("features")
-        if not _are_ids(ids) or not isinstance(features, (dict, type(None))):
-            raise EngineError(
-                f"{self._renderer.url}{_RENDER}: the answer has no token_ids: {str(said)[:200]}", "protocol"
-            )
+        said = await self._written(_RENDER, made, headers)
+        ids, features = self._ids_of(said, "token_ids"), said.get("features")
+        if not isinstance(features, (dict, type(None))):
+            raise EngineError(f"{self._renderer}: the answer has features of another type", "protocol")
         return Rendered(ids, features)
 
     async def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Output]:
@@ -190,7 +165,3 @@ class _Generated(Generated):
                 for one in entries
             ],
         }
-
-
-def _are_ids(ids: Any) -> bool:
-    return isinstance(ids, list) and bool(ids) and set(map(type, ids)) == {int} and min(ids) >= 0

@@ -200,11 +200,13 @@ class Gateway:
         record.model, record.complete = model.name, True
         offered(model, request)
         if model.renders:
-            ids = (await model.engine_prompt(request, record.engine_headers)).ids
+            written = await model.engine_prompt(request, record.engine_headers)
+            ids = written.ids if written.counted else None
         else:
             ids = (await asyncio.to_thread(model.prompt, request)).ids
         if ids is None:
-            raise Refused(400, "Tokens cannot be counted: this model has no vocabulary here.")
+            why = "its engine counts pictures only while it answers" if model.renders else "it has no vocabulary here"
+            raise Refused(400, f"This model's tokens cannot be counted: {why}.")
         kind = {} if record.api == "messages" else {"object": "response.input_tokens"}
         return Json({**kind, "input_tokens": len(ids)})
 

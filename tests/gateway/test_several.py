@@ -17,6 +17,8 @@ from pathlib import Path
 
 import httpx2
 import pytest
+import test_rendering_engines
+import test_vllm_tokens
 from command import ENV
 from gateways import ANSWER, GPT_OSS, running, script_of
 from nginx import needs_nginx, nginx_before
@@ -87,13 +89,16 @@ def site(processes):
 
 
 @contextmanager
-def three(folder, engine, *more):
-    """The gateways, a client through nginx, and the store."""
+def three(folder, engine, *more, kind=None):
+    """The gateways, a client through nginx, and the store. kind: of an engine that writes the prompts."""
     (folder / "keys.txt").write_text(line_of("tests", KEY) + "\n", "utf-8")
     patient = ["--limit", "store_wait=15"]  # on a machine that is busy, a store that is slow is not one that is gone
     more = ["--keys", str(folder / "keys.txt"), *patient, *more]
     with ExitStack() as stack:
         url = stack.enter_context(running(engine))
+        if kind is not None:
+            more = [*more, "--render", url]
+            url = f"{kind}={url}"
         store = stack.enter_context(valkey(folder))
         processes = [Process(folder, store, url, more) for _ in range(3)]
         try:
@@ -141,6 +146,28 @@ def test_a_gateway_or_the_store_that_is_killed_loses_nothing_that_was_acknowledg
         until(lambda: all(is_sound(one) for one in processes))
         turn()
         assert [f"turn {at}<" in asked(engine) for at in range(turns)] == [True] * turns
+
+
+@pytest.mark.parametrize("kind", ["vllm-tokens", "vllm", "sglang", "llama-server"])
+def test_a_picture_goes_through_all_of_them_and_is_still_there_in_the_next_turn(tmp_path, kind):
+    if kind == "vllm-tokens":
+        engine = test_vllm_tokens.Tokens(test_vllm_tokens.script_of(ANSWER))
+    else:
+        props = {"media_marker": test_rendering_engines.MARKER}
+        engine = test_rendering_engines.Rendering([], props=props)
+    with three(tmp_path, engine, kind=kind) as (processes, http, _):
+        first = http.post("/v1/responses", json={"model": GPT_OSS, **test_vllm_tokens.PICTURES["responses"]})
+        assert (first.status_code, first.json()["store"]) == (200, True), first.text
+        for one in processes[:2]:
+            one.end(signal.SIGKILL)
+        more = {"input": "And now?", "previous_response_id": first.json()["id"]}
+        second = http.post("/v1/responses", json={"model": GPT_OSS, **more})
+        assert second.status_code == 200, second.text
+        assert "Hi there!" in second.text
+        asked = [body for _, body in engine.requests if "messages" in body][-1]["messages"]
+        assert [message["role"] for message in asked] == ["user", "assistant", "user"]
+        assert [part["type"] for part in asked[0]["content"]] == ["text", "image_url", "text"]
+        assert asked[0]["content"][1]["image_url"]["url"] == test_vllm_tokens.DATA
 
 
 def is_sound(one):

@@ -369,7 +369,7 @@ def test_a_renderer_that_says_something_else(said):
 
 def test_models_that_cannot_be():
     with pytest.raises(ValueError, match="vllm-tokens"):
-        engine_of("vllm", "http://x", render="http://x")
+        engine_of("completions", "http://x", render="http://x")
     with pytest.raises(ValueError, match="needs its vocabulary"):
         app([Model("Qwen/Qwen3-8B", VllmTokens("http://x", render="http://x"))])
     with pytest.raises(ValueError, match="tools that run here"):

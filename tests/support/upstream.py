@@ -20,6 +20,7 @@ class Upstream:
     """script: what a POST is answered with: bytes are sent, dicts as events, floats are slept, functions are
     awaited. status: of the response.
     first: the statuses of the first responses, which have no body. replied: more headers of each response.
+    props: what llama-server says at /props.
 
     requests: (path, body) of each POST. peers: the clients' addresses, one for each
     connection. gone: how many answers lost their client before their end.
@@ -35,6 +36,7 @@ class Upstream:
     url: str = ""
     first: list[int] = field(default_factory=list)
     replied: dict[str, str] = field(default_factory=dict)
+    props: Any = None
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         self.requests.append((request.path, await request.json()))
@@ -67,6 +69,9 @@ class Upstream:
         else:
             await response.write(item if isinstance(item, bytes) else event(item))
 
+    async def list_props(self, _: web.Request) -> web.Response:
+        return web.json_response(self.props)
+
     async def list_models(self, _: web.Request) -> web.Response:
         return web.json_response(self.models)
 
@@ -83,6 +88,8 @@ async def serving(upstream: Upstream) -> AsyncIterator[str]:
     """The URL of a server that runs until the block ends. Answers whose client has gone are cancelled."""
     app = web.Application(client_max_size=1 << 26)
     app.router.add_get("/v1/models", upstream.list_models)
+    if upstream.props is not None:
+        app.router.add_get("/props", upstream.list_props)
     app.router.add_post("/{path:.*}", upstream.answer)
     runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
     await runner.setup()

@@ -25,9 +25,11 @@ _WAYS = "thinking", "enable_thinking"
 
 @dataclass(frozen=True)
 class EnginePrompt(Prompt):
-    """A prompt whose ids come from the engine's renderer. features: data for its pictures, which the engine needs."""
+    """A prompt that comes from the engine's renderer. features, continues, counted: as in `Rendered`."""
 
     features: Mapping[str, Any] | None = field(default=None, repr=False)
+    continues: bool = True
+    counted: bool = True
 
 
 class Spellings:

@@ -129,6 +129,8 @@ class Served:
         self._vocab = None if model.tokenizer is None else _vocab_of(model.tokenizer)
         self.renders = any(getattr(engine, "renders", False) for engine in self.engines)
         """Do the engines write the prompts? If so, they also take pictures."""
+        if self.renders and len(set(map(type, self.engines))) > 1:  # each kind has its own form of pictures
+            raise ValueError(f"the model {model.name} has engines that write prompts: all must be of one kind")
         if self.renders and model.server_tools is not None:
             raise ValueError(f"the model {model.name} has tools that run here: its prompts must be written here, too")
         self._template: Template | None = None
@@ -209,8 +211,9 @@ class Served:
     def _of_engine(self, rendered: Rendered, tools: list[dict[str, Any]] | None) -> EnginePrompt:
         stop_ids = Parser(self.row, self._vocab).stop_ids
         stops = tuple(sorted(self.row.stops))
-        ids, features = rendered
-        return EnginePrompt("", ids, self.row, stop_ids, stops, self._vocab, tools, features=features)
+        ids, features, text, continues, counted = rendered
+        made = EnginePrompt(text, ids, self.row, stop_ids, stops, self._vocab, tools, features=features)
+        return replace(made, continues=continues, counted=counted)
 
     @cached_property
     def _spellings(self) -> Spellings:
@@ -282,7 +285,7 @@ class Served:
         wanted = request.max_tokens or self.model.max_tokens
         if self.context is None:
             return wanted or _UNKNOWN
-        if prompt.ids is None:  # a prompt of text is not tokenized here, so it cannot be counted
+        if prompt.ids is None or not getattr(prompt, "counted", True):  # only the engine can count it
             return min(wanted or _UNKNOWN, self.context)
         count = len(prompt.ids)
         if count >= self.context:

@@ -7,6 +7,7 @@ from typing import Any
 from ...agent.steering import Plan, call_plan, grammar_plan, spelling
 from ...formats import Format, HeaderFormat
 from ...prompt import Prompt
+from ...regions import Region
 from ..refused import Refused
 from ..requests.request import ApiRequest
 from ..requests.tool_choices import tool_name
@@ -30,7 +31,25 @@ def plan_of(request: ApiRequest, row: Format | HeaderFormat, prompt: Prompt, eng
         plan = _with_grammar(plan, grammar_plan(prompt, request.tools, engine, parallel=request.parallel))
     if request.strict is not None and plan.grammar is None and request.choice != "none":
         _pass_over_strict(request, request.strict)
+    if not getattr(prompt, "continues", True):
+        plan = _without_continuing(request, plan, prompt)
     return None if plan._replace(closes=_NONE.closes) == _NONE else plan
+
+
+def _without_continuing(request: ApiRequest, plan: Plan, prompt: Prompt) -> Plan:
+    """The plan for an engine that cannot continue an answer about pictures: a budget of reasoning is passed over.
+
+    Raises `Refused` for a plan that needs the engine to continue.
+    """
+    what = "This model's engine does not support {} beside pictures."
+    if plan.first or plan.after_reasoning:
+        raise Refused(400, what.format("a call that must come"), param="tool_choice", code="unsupported_parameter")
+    if plan.form is not None and prompt.parser().region is not Region.CONTENT:
+        raise Refused(400, what.format("the form of an answer after reasoning"), code="unsupported_parameter")
+    if plan.budget is not None:
+        refusal = Refused(400, what.format("a budget of reasoning"), code="unsupported_parameter")
+        request.unsupported.meet("thinking_token_budget", refusal, adds=True)
+    return plan._replace(budget=None)
 
 
 def _pass_over_strict(request: ApiRequest, where: str) -> None:
