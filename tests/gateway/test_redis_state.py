@@ -14,7 +14,7 @@ from valkey import needs_valkey, valkey
 from harmonystream.gateway.limits import Limits, Quota
 from harmonystream.gateway.operating import redis_state as module
 from harmonystream.gateway.operating.redis_state import RedisState
-from harmonystream.gateway.operating.state import LocalState, StateError
+from harmonystream.gateway.operating.state import LocalState, StateError, earlier_of
 from harmonystream.gateway.refused import Refused
 
 pytestmark = needs_valkey
@@ -48,7 +48,11 @@ def states(daemon, main, count=2, limits=None, flush=True, **options):
 
 
 def response(id, text="x"):
-    return {"id": id, "output": [{"id": f"msg_{id}", "type": "message", "role": "assistant", "content": text}]}
+    return {
+        "id": id,
+        "status": "completed",
+        "output": [{"id": f"msg_{id}", "type": "message", "role": "assistant", "content": text}],
+    }
 
 
 async def until(holds, seconds=20):
@@ -536,3 +540,108 @@ def test_tls(tmp_path):
 def test_urls_that_are_none(url):
     with pytest.raises(ValueError, match="the store"):
         RedisState(url, Limits())
+
+
+# --- what others have written there -----------------------------------------------------------------------------------
+
+
+HOSTILE = [
+    ([5], {"output": []}),
+    ([], {"id": "r1", "status": "completed", "output": [5]}),
+    ([], {"id": "r1", "output": [None]}),
+    ([], {"id": "r1", "output": []}),  # without a status
+    ([], {"id": "r1", "status": 5, "output": []}),
+    ([], {"id": "r2", "status": "completed", "output": []}),  # another response
+    ([], []),
+    ({}, {"id": "r1", "status": "completed", "output": []}),
+    (["x"], {"id": "r1", "status": "completed", "output": "x"}),
+]
+
+
+@pytest.mark.parametrize("at", range(len(HOSTILE)))
+def test_a_response_of_another_form_is_an_error_for_all_that_read_it(daemon, at):
+    items, said = HOSTILE[at]
+
+    async def main(state, _):
+        await state.put("ann", [], response("r1"))
+        key = state._seal.name("ann", "r1")
+        packed = state._packed(key, items, said)
+        await state._link.client.hset(f"harmonystream:r:{key}", mapping={"input": packed[0], "response": packed[1]})
+        for call in (
+            lambda: state.response("ann", "r1"),
+            lambda: state.item("ann", "msg_r1"),
+            lambda: earlier_of(state, "ann", [("response", "r1")]),
+            lambda: earlier_of(state, "ann", [("item", "msg_r1")]),
+        ):
+            with pytest.raises(StateError, match="cannot be read"):
+                await call()
+
+    states(daemon, main)
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_a_value_of_any_size_is_not_read(daemon, deep):
+    limits = Limits(store_wait=5.0, stored_bytes=100_000)
+
+    async def main(state, _):
+        await state.put("ann", [], response("r1"))
+        name = f"harmonystream:r:{state._seal.name('ann', 'r1')}"
+        await state._link.client.hset(name, "response", "0" + ("[" if deep else " ") * 200_000)
+        with pytest.raises(StateError, match="larger than"):
+            await state.response("ann", "r1")
+        await state._link.client.set(f"harmonystream:i:{state._seal.name('ann', 'item', 'msg_r1')}", "x" * 200_000)
+        assert await state.item("ann", "msg_r1") is None
+
+    states(daemon, main, limits=limits)
+
+
+def test_a_key_that_somebody_spoiled_does_not_stop_the_counts_of_others(daemon):
+    quota = Quota(2, 1000)
+
+    async def main(state, other):
+        client = state._link.client
+        for name in ("tokens", "open"):
+            await client.set(f"harmonystream:{name}:{state._seal.name('ann')}", "spoiled")
+        await state.enter("ann", quota)  # it holds here alone
+        await state.enter("bob", quota)
+        for owner in ("ann", "bob"):
+            state.take(owner, 5000, quota)
+            state.leave(owner, quota)
+
+        async def is_counted():
+            try:
+                await other.enter("bob", quota)
+            except Refused as refused:
+                return "1000 tokens" in refused.message
+            other.leave("bob", quota)
+            return False
+
+        await until(is_counted)
+        await client.delete(*(f"harmonystream:{name}:{state._seal.name('ann')}" for name in ("tokens", "open")))
+        await state._beat()
+
+        async def is_told_after_all():
+            left = await client.hget(f"harmonystream:tokens:{state._seal.name('ann')}", "left")
+            return left is not None and not state._owed and not state._stale
+
+        await until(is_told_after_all)
+
+    states(daemon, main)
+
+
+@pytest.mark.parametrize("left", ["-inf", "nan", "-1e400", "-5e300", "0x", "1e999", "-12"])
+def test_no_count_of_tokens_breaks_an_answer(daemon, left):
+    quota = Quota(2, 1000)
+
+    async def main(state, _):
+        await state._link.client.hset(
+            f"harmonystream:tokens:{state._seal.name('ann')}", mapping={"left": left, "at": 5e9}
+        )
+        try:
+            await state.enter("ann", quota)
+        except Refused as refused:
+            assert 0 < refused.retry_after <= 3600
+        else:
+            state.leave("ann", quota)
+
+    states(daemon, main)

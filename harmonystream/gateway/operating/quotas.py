@@ -20,6 +20,8 @@ log = logging.getLogger("harmonystream.gateway")
 _CODE = "rate_limit_exceeded"
 _OWNERS = 10_000
 """For how many owners the use of tokens is remembered."""
+_LONGEST = 3600.0
+"""The most seconds that a client is asked to wait."""
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS open (
     owner TEXT, process INTEGER, count INTEGER, PRIMARY KEY (owner, process)
@@ -117,7 +119,8 @@ def too_many(most: int) -> Refused:
 def used_up(per_minute: int, left: float) -> Refused:
     """The error for an owner that has no tokens left."""
     what = f"This key has used its {per_minute} tokens a minute."
-    return Refused(429, what, code=_CODE, retry_after=60 * (1 - left) / per_minute)
+    wait = 60 * (1 - left) / per_minute
+    return Refused(429, what, code=_CODE, retry_after=wait if wait < _LONGEST else _LONGEST)
 
 
 def forget_process(folder: str | os.PathLike[str], process: int) -> None:

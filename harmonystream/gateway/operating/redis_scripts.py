@@ -9,7 +9,7 @@ owner, and `totals` the sums for all.
 
 from __future__ import annotations
 
-__all__ = ["BEAT", "DELETE", "ENTER", "PREFIX", "PUT", "SYNC", "TAKE"]
+__all__ = ["BEAT", "DELETE", "ENTER", "PREFIX", "PUT", "READ", "SYNC", "TAKE"]
 
 PREFIX = "harmonystream:"
 
@@ -86,6 +86,13 @@ redis.call('EXPIRE', KEYS[1], math.ceil((rate - left) * 60 / rate) + 60)
 )
 """KEYS: tokens. ARGV: how many, the limit, this gateway, the number of this report: one that is sent again because its
 answer was lost counts once."""
+
+READ = """
+local size = redis.call('HSTRLEN', KEYS[1], 'input') + redis.call('HSTRLEN', KEYS[1], 'response')
+if size > tonumber(ARGV[1]) then return {size} end
+return redis.call('HMGET', KEYS[1], 'input', 'response')
+"""
+"""KEYS: a response. ARGV: the most bytes. -> its input and the response, or how large they are if that is more."""
 
 _DROP = """
 local function drop(key)

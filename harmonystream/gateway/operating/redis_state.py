@@ -29,6 +29,8 @@ MOST_OWED = 10_000
 """Owners whose use is remembered while the store cannot be told."""
 TOGETHER = 256
 """How many owners one report to the store covers."""
+_LONGEST_KEY = 64
+"""Bytes that are read of a response's key, which is shorter."""
 log = logging.getLogger("harmonystream.gateway")
 _P = scripts.PREFIX
 
@@ -59,6 +61,7 @@ class RedisState:
         self._owed: dict[str, tuple[Quota, _Owed]] = {}
         self._closed: list[tuple[str, str]] = []  # what the store must still delete
         self._stale: set[str] = set()  # owners whose counts in the store may be wrong
+        self._uncounted: set[str] = set()  # owners whose reports the store refused
         self._turns = count(1)
         self._report = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -67,7 +70,7 @@ class RedisState:
         self._full_until = 0.0
         self._scripts = {
             name: self._link.script(getattr(scripts, name))
-            for name in ("BEAT", "DELETE", "ENTER", "PUT", "SYNC", "TAKE")
+            for name in ("BEAT", "DELETE", "ENTER", "PUT", "READ", "SYNC", "TAKE")
         }
 
     @property
@@ -178,18 +181,26 @@ class RedisState:
                 await self._told()
 
     async def _told(self) -> None:
-        """Report open requests and used tokens. What fails is reported again later."""
-        while self._closed or self._stale:
-            closed, self._closed = self._closed[:TOGETHER], self._closed[TOGETHER:]
-            stale = [self._stale.pop() for _ in range(min(len(self._stale), TOGETHER))]
-            try:
-                await self._link.ask(partial(self._tell_open, closed, stale))
-            except BaseException:
-                self._stale.update(stale, (owner for owner, _ in closed))
-                raise
+        """Report open requests and used tokens. What fails is reported again later.
+
+        What the store refuses for one owner, because somebody else has changed the owner's counts, stops no other one.
+        """
+        refused: set[str] = set()
+        try:
+            while self._closed or self._stale:
+                closed, self._closed = self._closed[:TOGETHER], self._closed[TOGETHER:]
+                stale = [self._stale.pop() for _ in range(min(len(self._stale), TOGETHER))]
+                try:
+                    refused |= await self._link.ask(partial(self._tell_open, closed, stale))
+                except BaseException:
+                    self._stale.update(stale, (owner for owner, _ in closed))
+                    raise
+        finally:
+            self._stale |= refused
         for owners in _parts(list(self._owed)):
-            await self._link.ask(partial(self._tell_used, owners))
-            for owner in owners:
+            unknown = await self._link.ask(partial(self._tell_used, owners))
+            refused |= unknown
+            for owner in set(owners) - unknown:
                 _, owed = self._owed[owner]
                 owed.sent = 0
                 if not owed.more:
@@ -197,7 +208,12 @@ class RedisState:
                 else:
                     self._report.set()
 
-    async def _tell_open(self, closed: list[tuple[str, str]], stale: list[str]) -> None:
+        if new := refused - self._uncounted:
+            log.error("the store does not count for %d keys, whose counts somebody else has changed", len(new))
+        self._uncounted = refused
+
+    async def _tell_open(self, closed: list[tuple[str, str]], stale: list[str]) -> set[str]:
+        """-> owners for whom the store refused it."""
         pipe = self._link.client.pipeline(transaction=False)
         for owner, one in closed:
             pipe.srem(f"{_P}open:{self._seal.name(owner)}", one)
@@ -205,9 +221,10 @@ class RedisState:
             own = [*self._open.get(owner, ()), *self._entering.get(owner, ())]
             keys, arguments = [f"{_P}open:{self._seal.name(owner)}"], [self.me, self._kept, *own]
             await self._scripts["SYNC"](keys=keys, args=arguments, client=pipe)
-        await pipe.execute()
+        return _refused([*(owner for owner, _ in closed), *stale], await pipe.execute(raise_on_error=False))
 
-    async def _tell_used(self, owners: list[str]) -> None:
+    async def _tell_used(self, owners: list[str]) -> set[str]:
+        """-> owners for whom the store refused it."""
         pipe = self._link.client.pipeline(transaction=False)
         for owner in owners:
             quota, owed = self._owed[owner]
@@ -215,7 +232,7 @@ class RedisState:
                 owed.sent, owed.more, owed.number = owed.more, 0, next(self._turns)
             arguments = [owed.sent, quota.tokens_per_minute, self.me, owed.number]
             await self._scripts["TAKE"](keys=[f"{_P}tokens:{self._seal.name(owner)}"], args=arguments, client=pipe)
-        await pipe.execute()
+        return _refused(owners, await pipe.execute(raise_on_error=False))
 
     # --- stored responses ---------------------------------------------------------------------------------------------
 
@@ -240,27 +257,35 @@ class RedisState:
         return [self._seal.packed(f"{key} input", items), self._seal.packed(f"{key} response", response)]
 
     async def response(self, owner: str, id: str) -> tuple[list[Any], dict[str, Any]] | None:
-        return await self._stored(self._seal.name(owner, id))
+        return await self._stored(owner, self._seal.name(owner, id))
 
-    async def _stored(self, key: str) -> tuple[list[Any], dict[str, Any]] | None:
-        found = await self._link.ask(lambda: self._link.client.hmget(f"{_P}r:{key}", "input", "response"))
+    async def _stored(self, owner: str, key: str) -> tuple[list[Any], dict[str, Any]] | None:
+        most = self._limits.stored_bytes
+        found = await self._link.ask(lambda: self._scripts["READ"](keys=[f"{_P}r:{key}"], args=[most]))
+        if len(found) == 1:
+            raise StateError(f"a stored response is larger than all may be: {found[0]} bytes")
         if None in found:
             return None
-        return await asyncio.to_thread(self._opened, key, *found)
+        return await asyncio.to_thread(self._opened, owner, key, *found)
 
-    def _opened(self, key: str, items: bytes, response: bytes) -> tuple[list[Any], dict[str, Any]]:
+    def _opened(self, owner: str, key: str, items: bytes, response: bytes) -> tuple[list[Any], dict[str, Any]]:
+        """What was stored. Others may have written there, so it must look like what a gateway stores."""
         try:
             said, answered = self._seal.opened(f"{key} input", items), self._seal.opened(f"{key} response", response)
-            if not isinstance(said, list) or not isinstance(answered["output"], list):
+            objects = [*said, answered, *answered["output"]]
+            lists = isinstance(said, list) and isinstance(answered["output"], list)
+            if not lists or not all(isinstance(one, dict) for one in objects):
                 raise ValueError("a stored response is not one")
+            if not isinstance(answered["status"], str) or self._seal.name(owner, answered["id"]) != key:
+                raise ValueError("a stored response is another one")
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise StateError(f"a stored response cannot be read: {error}") from error
         return said, answered
 
     async def item(self, owner: str, id: str) -> dict[str, Any] | None:
         name = self._seal.name(owner, "item", id)
-        key = await self._link.ask(lambda: self._link.client.get(f"{_P}i:{name}"))
-        stored = None if key is None else await self._stored(key.decode("ascii", "replace"))
+        key = await self._link.ask(lambda: self._link.client.getrange(f"{_P}i:{name}", 0, _LONGEST_KEY))
+        stored = await self._stored(owner, key.decode("ascii", "replace")) if key else None
         if stored is None:
             return None
         return next((item for item in stored[1]["output"] if item.get("id") == id), None)
@@ -290,6 +315,11 @@ def _discard(of: dict[str, Any], owner: str, one: str) -> None:
     of[owner].remove(one)
     if not of[owner]:
         del of[owner]
+
+
+def _refused(owners: list[str], answers: list[Any]) -> set[str]:
+    """The owners whose answer is an error."""
+    return {owner for owner, answer in zip(owners, answers) if isinstance(answer, Exception)}
 
 
 def _parts(owners: list[str]) -> Iterator[list[str]]:
