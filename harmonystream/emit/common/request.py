@@ -42,12 +42,16 @@ def called(name: str, callback: Any) -> Any:
     return callback
 
 
+_COLLECTIONS, _STR = (list, set, frozenset, tuple), frozenset((str,))
+
+
 def taken_ids(taken: Iterable[str]) -> frozenset[str]:
     """The ids as a set. Raises TypeError unless it is a collection of strings; a single str is not one."""
-    ids = frozenset(taken) if isinstance(taken, Iterable) and not isinstance(taken, (str, bytes, Mapping)) else None
-    if ids is None or not all(isinstance(one, str) for one in ids):
-        raise TypeError(f"taken is a list of ids, not {shown(taken)}: pass call_ids_of(messages)")
-    return ids
+    if type(taken) in _COLLECTIONS or (isinstance(taken, Iterable) and not isinstance(taken, (str, bytes, Mapping))):
+        ids = frozenset(taken)
+        if _STR.issuperset(map(type, ids)) or all(isinstance(one, str) for one in ids):  # the first takes a tenth
+            return ids
+    raise TypeError(f"taken is a list of ids, not {shown(taken)}: pass call_ids_of(messages)")
 
 
 class CallIds:

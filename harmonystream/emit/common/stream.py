@@ -32,6 +32,7 @@ Call: TypeAlias = "tuple[int, str, str, str, str, Any]"
 
 _EVENTS: tuple[type, ...] = get_args(Event)
 _USUAL: dict[type | None, Templates] = {}
+_IDS = 3  # the attributes that _decide_ids() sets
 
 
 class EventStream(SseWriter):
@@ -175,8 +176,9 @@ class EventStream(SseWriter):
         return frames
 
     def _shared(self) -> Templates:
-        """The templates. If all options are defaults, they are shared and the options are not looked at."""
-        usual = type(self) if len(self.__dict__) == self._identity else None
+        """The templates. They are shared if all options are defaults; those of call ids do not matter to them."""
+        own = self.__dict__
+        usual = type(self) if len(own) == self._identity + (_IDS if "_taken" in own else 0) else None
         templates = _USUAL.get(usual)
         if templates is None:
             templates = self._templates()

@@ -137,7 +137,7 @@ class MessagesStream(EventStream):
         given = self._given[0]
         given = {} if _NULLS.isdisjoint(given) else {name: given[name] for name in _NULLS & given.keys()}
         thinking = "" if not self._thinking else "omitted" if self._omits else "shown"
-        return templates_of(thinking, seal, self._calls_shown, to_json(given))
+        return templates_of(thinking, seal, self._calls_shown, to_json(given) if given else "{}")
 
     def _answer_end(self, kind: str, text: str, name: str) -> tuple[str, str, str]:
         signature = signature_of(self.id, text) if self._signature is None else self._signature(text)
