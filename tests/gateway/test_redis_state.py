@@ -326,6 +326,64 @@ def test_tokens_a_minute_hold_for_all(daemon):
     states(daemon, main)
 
 
+def test_a_key_with_one_request_at_a_time_overdraws_by_one_request(daemon):
+    """A gateway reports the used tokens before it reports that the request has ended. Otherwise another gateway would
+    let the next one in between."""
+    quota = Quota(1, 1000)
+
+    async def main(state, other):
+        tell, let_in = state._tell_open, []
+
+        async def told(*given):
+            found = await tell(*given)
+            try:
+                await other.enter("ann", quota)
+            except Refused as refused:
+                let_in.append("tokens" in refused.message)
+            else:
+                let_in.append("it is in")
+            return found
+
+        state._tell_open = told
+        await state.enter("ann", quota)
+        state.take("ann", 5000, quota)
+        state.leave("ann", quota)
+        await until(lambda: asyncio.sleep(0, bool(let_in)))
+        assert let_in == [True]
+
+    states(daemon, main)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_requests_at_once_overdraw_by_what_they_use_and_no_more(daemon, seed):
+    """Of three gateways. What they have used too much is paid off before the next one is let in."""
+    pick = random.Random(seed)
+    quota, most = Quota(4, 60_000), 9_000
+
+    async def main(*gateways):
+        used, began = 0, time.monotonic()
+
+        async def spend(state):
+            nonlocal used
+            for _ in range(25):
+                try:
+                    await state.enter("ann", quota)
+                except Refused:
+                    await asyncio.sleep(0.005)
+                    continue
+                await asyncio.sleep(pick.random() / 100)
+                tokens = pick.randrange(1, most)
+                used += tokens
+                state.take("ann", tokens, quota)
+                state.leave("ann", quota)
+
+        await asyncio.gather(*(spend(pick.choice(gateways)) for _ in range(12)))
+        took = time.monotonic() - began
+        assert quota.tokens_per_minute / 2 < used <= quota.tokens_per_minute * (1 + took / 60) + quota.concurrent * most
+
+    states(daemon, main, 3)
+
+
 def test_tokens_whose_report_was_lost_count_once(daemon):
     """The store has heard of them, and its answer does not come: they are reported again."""
     quota = Quota(0, 6000)

@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import partial
 from itertools import count
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from ..limits import Limits, Quota
@@ -28,11 +28,12 @@ PAUSE = 5.0
 MOST_OWED = 10_000
 """Owners whose use is remembered while the store cannot be told."""
 TOGETHER = 256
-"""How many owners one report to the store covers."""
+"""How many owners or requests one report to the store covers."""
 _LONGEST_KEY = 64
 """Bytes that are read of a response's key, which is shorter."""
 log = logging.getLogger("harmonystream.gateway")
 _P = scripts.PREFIX
+_Any = TypeVar("_Any")
 
 
 class _Owed:
@@ -183,31 +184,33 @@ class RedisState:
     async def _told(self) -> None:
         """Report open requests and used tokens. What fails is reported again later.
 
-        What the store refuses for one owner, because somebody else has changed the owner's counts, stops no other one.
+        Tokens come before the ends of requests: where a request has ended, another gateway may let the next one in,
+        which must find the tokens used. So what ends in the meantime waits for the next report. What the store refuses
+        for one owner, because somebody else has changed the owner's counts, stops no other one.
         """
+        closed, self._closed = self._closed, []
+        stale, self._stale = self._stale, set()
         refused: set[str] = set()
         try:
-            while self._closed or self._stale:
-                closed, self._closed = self._closed[:TOGETHER], self._closed[TOGETHER:]
-                stale = [self._stale.pop() for _ in range(min(len(self._stale), TOGETHER))]
-                try:
-                    refused |= await self._link.ask(partial(self._tell_open, closed, stale))
-                except BaseException:
-                    self._stale.update(stale, (owner for owner, _ in closed))
-                    raise
+            for owners in _parts(list(self._owed)):
+                unknown = await self._link.ask(partial(self._tell_used, owners))
+                refused |= unknown
+                for owner in set(owners) - unknown:
+                    _, owed = self._owed[owner]
+                    owed.sent = 0
+                    if not owed.more:
+                        del self._owed[owner]
+                    else:
+                        self._report.set()
+            for ended in _parts(closed):
+                refused |= await self._link.ask(partial(self._tell_open, ended, []))
+            for owners in _parts(list(stale)):
+                refused |= await self._link.ask(partial(self._tell_open, [], owners))
+        except BaseException:
+            self._stale |= stale.union(owner for owner, _ in closed)
+            raise
         finally:
             self._stale |= refused
-        for owners in _parts(list(self._owed)):
-            unknown = await self._link.ask(partial(self._tell_used, owners))
-            refused |= unknown
-            for owner in set(owners) - unknown:
-                _, owed = self._owed[owner]
-                owed.sent = 0
-                if not owed.more:
-                    del self._owed[owner]
-                else:
-                    self._report.set()
-
         if new := refused - self._uncounted:
             log.error("the store does not count for %d keys, whose counts somebody else has changed", len(new))
         self._uncounted = refused
@@ -322,6 +325,6 @@ def _refused(owners: list[str], answers: list[Any]) -> set[str]:
     return {owner for owner, answer in zip(owners, answers) if isinstance(answer, Exception)}
 
 
-def _parts(owners: list[str]) -> Iterator[list[str]]:
-    for at in range(0, len(owners), TOGETHER):
-        yield owners[at : at + TOGETHER]
+def _parts(all: list[_Any]) -> Iterator[list[_Any]]:
+    for at in range(0, len(all), TOGETHER):
+        yield all[at : at + TOGETHER]
