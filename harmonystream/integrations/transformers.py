@@ -22,7 +22,7 @@ class EventStreamer:
     starts where the row's prompt ends.
     stop_ids: ids after which a row has ended and generate() pads it. By default they are the format's. Pass the
     `eos_token_id` of the model's generation config if it has others.
-    stop_strings: those of generate(). A row that ends with one of them has stopped, and was not cut off.
+    stop_strings: those of generate(). A row ends with the token in which one of them ends; what follows is padding.
 
     After generate(), `parsers` has the parser of each row. The next call of generate() begins with new ones. Raises the
     errors of Parser.
@@ -47,7 +47,8 @@ class EventStreamer:
         self._strings = [stop.encode() for stop in strings if stop]
         self.parsers: list[Parser] = []
         self._ended: list[bool] = []
-        self._tails: list[bytes] = []  # the end of each row's text, at most as long as a stop string and a token
+        self._kept = max((len(stop) - 1 for stop in self._strings), default=0)
+        self._tails: list[bytes] = []  # the end of each row's text, in which a stop string may have begun
         self._over = False
 
     def put(self, value: Any) -> None:
@@ -68,8 +69,7 @@ class EventStreamer:
         self._over = True
         for row, ended in enumerate(self._ended):
             if not ended:
-                stopped = any(stop in self._tails[row] for stop in self._strings)
-                self._finish(row, "stop" if stopped else "length")
+                self._finish(row, "length")
 
     def _begin(self, prompts: list[list[int]]) -> None:
         self.parsers = [Parser(self._format, self._vocab, prompt=ids, **self._options) for ids in prompts]
@@ -83,20 +83,16 @@ class EventStreamer:
         end = next((at for at, token in enumerate(ids, 1) if token in self._stops), None)
         if events := self.parsers[row].feed(ids if end is None else ids[:end]):
             self._on_events(row, events)
-        if self._strings:
-            self._note_text(row, ids)
-        if end is not None:
+        if end is not None or (self._strings and self._stopped(row, ids)):
             self._finish(row, "stop")
 
-    def _note_text(self, row: int, ids: Sequence[int]) -> None:
-        """Note text for finding stop strings. generate() stops after the token in which one ends, so it is in the last
-        tokens.
-        """
-        vocab = self.parsers[row].vocab
+    def _stopped(self, row: int, ids: Sequence[int]) -> bool:
+        """Does a stop string end in the last token? generate() ends a row there, and pads it from then on."""
+        vocab, tail, text = self.parsers[row].vocab, self._tails[row], b""
         for token in ids if vocab is not None else ():
-            text = vocab.token_bytes(token) if token in vocab else b""
-            longest = max(map(len, self._strings))
-            self._tails[row] = self._tails[row][-(longest - 1) :] + text if longest > 1 else text
+            tail, text = tail + text, vocab.token_bytes(token) if token in vocab else b""
+        self._tails[row] = (tail + text)[-self._kept :] if self._kept else b""
+        return any(stop in tail[max(0, len(tail) - len(stop) + 1) :] + text for stop in self._strings if text)
 
     def _finish(self, row: int, reason: str) -> None:
         self._ended[row] = True

@@ -88,6 +88,30 @@ def test_a_stop_string_is_a_stop(stop, ends):
     assert text(events[0])[1].startswith("one")
 
 
+@pytest.mark.parametrize("stop", ["STOP", "P", "one STOP", ["STOP", "STOP that is longer than all there is before it"]])
+def test_a_row_that_a_stop_string_has_ended_is_padded(stop):
+    """generate() goes on for the other rows, and pads the row with whatever it pads with: text, too."""
+    streamer, events = collect(stop_strings=stop)
+    streamer.put(np.array([PROMPT, PROMPT]))
+    short = VOCAB.encode("<|channel|>final<|message|>one STOP", control=True)
+    for at, token in enumerate(IDS):
+        streamer.put(np.array([token, short[at] if at < len(short) else 17196]))
+    streamer.end()
+    assert [text(events[row]) for row in (0, 1)] == [("Hm.", "Yes!"), ("", "one STOP")]
+    assert [parser.finish_reason for parser in streamer.parsers] == ["stop", "stop"]
+
+
+def test_a_stop_string_that_ends_before_the_last_token_is_not_seen_by_generate():
+    """Assisted decoding gives several ids at once, and generate() looks only for what ends in the last one."""
+    streamer, events = collect(stop_strings="STOP")
+    streamer.put(np.array([PROMPT]))
+    written = VOCAB.encode("<|channel|>final<|message|>one STOP and more", control=True)
+    streamer.put(np.array([written]))
+    streamer.end()
+    assert text(events[0]) == ("", "one STOP and more")
+    assert streamer.parsers[0].finish_reason == "length"
+
+
 def test_the_next_call_of_generate_begins_anew():
     streamer, events = collect()
     for _ in range(2):
