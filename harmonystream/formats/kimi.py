@@ -35,7 +35,7 @@ def _spaced(marker: str) -> tuple[str, ...]:
 # The arguments of a call may also be one object, in a tag of its own.
 KIMI_K3 = Format(
     name="kimi_k3",
-    think=(_spaced(_open("think")), _spaced(_close("think"))),
+    think=((*_spaced(_open("think")), "<think>"), (*_spaced(_close("think")), "</think>")),
     section=(_spaced(_open("tools")), _spaced(_close("tools"))),
     call=(
         '<|open|>call tool="',

@@ -51,7 +51,7 @@ GIGACHAT3 = Format(
 
 LLAMA3 = Format(
     name="llama3",
-    section=(("<|python_tag|>", ""), ""),
+    section=(("<|python_tag|>", "<|python_start|>", ""), ("", "<|python_end|>")),  # the second is Llama 4's
     wrapped=True,
     between=";",
     bare_line="call",

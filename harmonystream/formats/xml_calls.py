@@ -103,6 +103,8 @@ STEP3 = Format(
         (
             f"<｜tool_call_begin｜>function<｜tool_sep｜>{_INVOKE}",
             f"<｜tool_call_begin｜>function<｜tool_sep｜>\n{_INVOKE}",
+            f"<｜tool_call_begin｜>function{_INVOKE}",
+            f"<｜tool_call_begin｜><｜tool_sep｜>{_INVOKE}",
             f"<｜tool_call_begin｜>function\n{_INVOKE}",
             f"<｜tool_call_begin｜>{_INVOKE}",
             f"<｜tool_call_begin｜>\n{_INVOKE}",
@@ -119,5 +121,5 @@ STEP3 = Format(
     pair=('<steptml:parameter name="', '">', "", "</steptml:parameter>"),
     stops=("<|EOT|>", "<｜end▁of▁sentence｜>"),
     turns=("<|BOT|>",),
-    drop=("<｜tool_call_begin｜>",),
+    drop=("<｜tool_call_begin｜>", "<｜tool_sep｜>"),
 )

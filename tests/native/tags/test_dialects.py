@@ -25,6 +25,24 @@ CASES: list[tuple[str, str, str, str, list[tuple[str, str]]]] = [
         [F],
     ),
     ("step3", f"Hi\n{INVOKE}", "", "Hi", [F]),
+    # the frame without one of its parts
+    ("step3", f"Hi\n<｜tool_call_begin｜>function{INVOKE}<｜tool_call_end｜>", "", "Hi", [F]),
+    *(
+        (
+            "step3",
+            f"<｜tool_calls_begin｜><｜tool_call_begin｜>{frame}{INVOKE}<｜tool_call_end｜><｜tool_calls_end｜>",
+            *("", "", [F]),
+        )
+        for frame in ("function", "<｜tool_sep｜>")
+    ),
+    ("step3", f"<｜tool_sep｜>{INVOKE}<｜tool_call_end｜>", "", "", [F]),
+    # Llama 4's marks around the object of Llama 3
+    ("llama3", f"Hi.\n<|python_start|>{OBJECT}<|python_end|>", "", "Hi.", [F]),
+    ("llama3", f"<|python_start|>{OBJECT}; {OBJECT}<|python_end|>", "", "", [F, F]),
+    # the think tags that most models spell
+    ("kimi_k3", "<think>\na\n</think>\n\nb", "a", "b", []),
+    ("kimi_k3", "<think>a<|close|>think<|sep|><|open|>response<|sep|>b<|close|>response<|sep|>", "a", "b", []),
+    ("kimi_k3", "Use `<think>` tags.", "", "Use `<think>` tags.", []),
     ("minicpm5", '<functionname="f"><paramname="s">x</param></function>', "", "", [F]),
     ("seed_oss", "<tool_call>\n<function=f>\n<parameter=s>x</parameter>\n</function>\n</tool_call>", "", "", [F]),
     (
