@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from ..agent import ToolRunEnd
-from ..agent.steering import Plan, steered
+from ..agent.steering import BYTES, Plan, steered
 from ..emit import new_id
 from ..engines import EngineError, Sampling
 from ..integrations.starlette import EventStreamResponse, whole_response
@@ -288,7 +288,7 @@ class Gateway:
         else:
             source = self._loops(model, request, tools, record)
         started = StartedSource(source, record.first_token)
-        return await self._respond(http, request, emitters, started, len(prompt.ids or ()), record)
+        return await self._respond(http, request, emitters, started, partial(_usage, streams, prompt), record)
 
     def _prepare(
         self, api: Api, body: Any, record: RequestRecord, earlier: Earlier, instead: Served | None
@@ -308,7 +308,11 @@ class Gateway:
         request.model = (request.model or model.name) if instead is None else model.name
         record.model, record.stream = model.name, request.stream
         tools = offered(model, request)
-        return request, model, tools, None if model.renders else model.prompt(request)
+        if model.renders:
+            return request, model, tools, None
+        prompt = model.prompt(request)
+        _meet_what_is_left_out(request, prompt)
+        return request, model, tools, prompt
 
     async def _earlier(self, body: Any, record: RequestRecord) -> Earlier:
         """The stored items that a request of Responses builds on. Raises `Refused` and `StateError`."""
@@ -429,7 +433,7 @@ class Gateway:
         request: ApiRequest,
         streams: Any,
         source: StartedSource,
-        prompt_tokens: int,
+        usage: Callable[[], dict[str, int]],
         record: RequestRecord,
     ) -> Response:
         quota = self._quota(record)
@@ -447,8 +451,6 @@ class Gateway:
             record.error = refused.code or "error"
             return said_later(refused, request.api)
 
-        # The usage if an answer ends at a stop string, or if the engine counts nothing.
-        usage = {"prompt_tokens": prompt_tokens} if prompt_tokens else None
         try:
             if not await _begins(http, source, self.limits.status_wait if request.stream else None):
                 return Response(status_code=GONE)
@@ -511,6 +513,27 @@ def _found(earlier: Earlier, kind: str, id: str) -> list[Any]:
 def _followed(api: Api, model: Served, request: ApiRequest, prompt: Prompt, id: str) -> tuple[Plan | None, list[Any]]:
     """The plan for the generation, and the emitters of the response."""
     return plan_of(request, model.row, prompt, model.engines[0]), _streams(api, model, request, prompt, id)
+
+
+def _meet_what_is_left_out(request: ApiRequest, prompt: Prompt) -> None:
+    """Treat the parts of the conversation that the template does not write as options that only add to a request.
+    Templates leave out earlier reasoning by design, so that is not noted.
+    """
+    for name in prompt.dropped:
+        if not name.endswith(": reasoning"):
+            what = f"This model's template does not write a part of the conversation: {name}."
+            param = "input" if request.api == "responses" else "messages"
+            request.unsupported.meet(name, Refused(400, what, param=param, code="invalid_prompt"), adds=True)
+
+
+def _usage(streams: Sequence[Any], prompt: Prompt) -> dict[str, int]:
+    """The usage if an answer ends at a stop string, or if the engine counts nothing. Text is not tokenized here:
+    four of its characters count as a token.
+    """
+    used = {"prompt_tokens": len(prompt.text) // BYTES if prompt.ids is None else len(prompt.ids)}
+    if any(stream.in_text for stream in streams):
+        used["completion_tokens"] = sum(stream.parser.usage.total for stream in streams) // BYTES
+    return used
 
 
 def _streams(api: Api, model: Served, request: ApiRequest, prompt: Prompt, id: str) -> list[Any]:

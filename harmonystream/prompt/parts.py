@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from .._native.core.plain import MisfitError, plain_copy
 from ..errors import PromptError
 
-__all__ = ["MEDIA", "arguments_object", "arguments_text", "content_of", "plain", "result_of", "text_of_parts"]
+__all__ = [
+    "MEDIA",
+    "arguments_object",
+    "arguments_text",
+    "content_of",
+    "error_of",
+    "plain",
+    "result_of",
+    "text_of_parts",
+]
 
 _JSON = json.JSONEncoder(ensure_ascii=False)
 
 TEXT = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 """Types of parts that are text, and the fields that contain it."""
+
+_ERROR = re.compile(r"\W*\w*error", re.IGNORECASE)
+"""The beginning of a text that says itself that it is an error: "TypeError: …", or `{"error": …}`."""
 
 MEDIA = frozenset(
     (
@@ -76,6 +89,14 @@ def result_of(value: Any, where: str) -> str | list[dict[str, Any]]:
     if value is None or isinstance(value, str) or (isinstance(value, (dict, list)) and _is_parts(value)):
         return content_of(value, where, "\n")
     return _JSON.encode(value)
+
+
+def error_of(content: str | list[dict[str, Any]]) -> str | list[dict[str, Any]]:
+    """The content of a result that is marked as an error, in words that tell the model so."""
+    if isinstance(content, list):
+        first = content[0].get("text", "") if content else ""
+        return content if _ERROR.match(first) else [{"type": "text", "text": "Error:"}, *content]
+    return content if _ERROR.match(content) else f"Error: {content}".rstrip(" ")
 
 
 def _is_parts(value: dict[str, Any] | list[Any]) -> bool:

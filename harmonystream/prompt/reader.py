@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import PromptError
-from .parts import arguments_text, content_of, result_of
+from .parts import arguments_text, content_of, error_of, result_of
 
 __all__ = ["Reader", "split_thinking"]
 
@@ -75,6 +75,8 @@ class Reader:
         results = [part for part in parts if isinstance(part, dict) and part.get("type") == "tool_result"]
         for part in results:
             text = result_of(part.get("content"), f"{self.where}: content of a tool_result")
+            if part.get("is_error") is True:
+                text = error_of(text)
             self._out.append({"role": "tool", "tool_call_id": part.get("tool_use_id"), "content": text})
         if results:
             content = [part for part in parts if part not in results]

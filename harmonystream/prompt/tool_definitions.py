@@ -16,7 +16,7 @@ def chat_tools(tools: Any) -> list[dict[str, Any]]:
 
     tools: a `Tools`, or dicts of Chat Completions, of Responses (flat), of Anthropic (`input_schema`), or bare ones
     with a `name`. None gives no tools. Tools that an API's server runs are left out. Raises `PromptError` for anything
-    else, with its index.
+    else, with its index, and for two tools of one name.
     """
     if tools is None:
         return []
@@ -25,7 +25,13 @@ def chat_tools(tools: Any) -> list[dict[str, Any]]:
     if isinstance(tools, (str, bytes, Mapping)) or not isinstance(tools, Iterable):
         raise PromptError(f"tools is {type(tools).__name__}; expected a list of tools, or a Tools")
     read = (plain(_declared(tool, i), f"tools[{i}]") for i, tool in enumerate(tools))
-    return [_definition(tool, f"tools[{i}]") for i, tool in enumerate(read) if not is_hosted(tool)]
+    made = {i: _definition(tool, f"tools[{i}]") for i, tool in enumerate(read) if not is_hosted(tool)}
+    places: dict[str, int] = {}
+    for i, tool in made.items():
+        name = tool["function"]["name"]
+        if (first := places.setdefault(name, i)) != i:
+            raise PromptError(f"tools[{first}] and tools[{i}] have one name, {name!r}; each tool needs its own name")
+    return list(made.values())
 
 
 def is_hosted(tool: Any) -> bool:

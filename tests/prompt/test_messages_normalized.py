@@ -304,3 +304,9 @@ def test_two_calls_with_one_id_keep_their_results():
     assert normalize(made) == made
     text = hs.render([{"role": "user", "content": "?"}, *made], format="harmony").text
     assert text.index("functions.g to=assistant") < text.index("to=functions.h ")
+
+
+def test_two_tools_of_one_name_are_refused():
+    tool = {"type": "function", "function": {"name": "w", "parameters": {"type": "object"}}}
+    with pytest.raises(hs.errors.PromptError, match=r"tools\[0\] and tools\[2\] have one name, 'w'"):
+        hs.render("Hi", format="harmony", tools=[tool, {"name": "v"}, {"name": "w"}])

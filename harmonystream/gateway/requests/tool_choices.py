@@ -52,6 +52,7 @@ def offer(request: ApiRequest, tools: Any, types: Collection[str | None]) -> Non
         raise Refused(400, f"There are more than {MOST_TOOLS} tools.", param="tools")
     adds = any(isinstance(tool, dict) and _kind(tool) in types for _, tool in listed)
     strict: list[str] = []
+    names: set[str] = set()
     for where, tool in listed:
         if not isinstance(tool, dict):
             raise Refused(400, f"{where} must be an object.", param=where, code="invalid_value")
@@ -65,6 +66,10 @@ def offer(request: ApiRequest, tools: Any, types: Collection[str | None]) -> Non
         if not isinstance(name, str) or _NAME.fullmatch(name) is None:
             what = f"{where} needs a name of 1 to {LONGEST_NAME} characters, without spaces and any of <>|."
             raise Refused(400, what, param=where, code="invalid_value")
+        if name in names:
+            what = f"{where} has the name of an earlier tool, {name!r}: each tool needs its own name."
+            raise Refused(400, what, param=where, code="invalid_value")
+        names.add(name)
         if fields_of(tool).get("strict") is True:
             strict.append(where)
         request.tools.append(tool)
