@@ -54,6 +54,10 @@ class Calls:
         self._around: tuple[Node, Node, Node] | None = None
         self._keys: dict[str, Node] = {}
         self._endings = endings(row_)
+        # An object with the name and the arguments ends at its own brace, so closers are text inside of its strings. In
+        # an array of such objects, a closer after a bracket ends a string whose quote is lost.
+        has_arrays = row_.section is None or row_.call is None
+        self._stops = self._endings if has_arrays else few(row_.stops)
 
     def openers(self) -> tuple[str, ...]:
         """Strings that a text must not contain, because a call would begin with them."""
@@ -226,7 +230,7 @@ class Calls:
         """`{"name": ..., "arguments": ...}`, with each spelling of its keys."""
         if "*" in self.row.members:
             name = Lit(json.dumps(function.name))
-            return row(Lit("{"), Space(), name, Lit(":"), Space(), json_of(function, self._endings), Space(), Lit("}"))
+            return row(Lit("{"), Space(), name, Lit(":"), Space(), json_of(function, self._stops), Space(), Lit("}"))
         before, id_, after = self._members()
         named = row(Lit(json.dumps(function.name)), _COMMA, id_)
         return row(
@@ -235,7 +239,7 @@ class Calls:
             before,
             named,
             self._key("arguments"),
-            json_of(function, self._endings),
+            json_of(function, self._stops),
             after,
             Space(),
             Lit("}"),

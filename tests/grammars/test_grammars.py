@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import random
 from typing import Any
 
 import pytest
 from families import FAMILIES, TOOLS, render
 from gbnf_matching import Gbnf
-from grammar_walks import accepts
+from grammar_walks import accepts, vocab_of
 
 import harmonystream as hs
-from harmonystream.formats import format_of
+from harmonystream.errors import GrammarError
+from harmonystream.formats import Format, format_of
+from harmonystream.grammars.arguments import endings
 
 WEATHER = {
     "type": "function",
@@ -310,3 +313,50 @@ def test_a_wider_grammar_for_llama_cpp() -> None:
         text = f'<tool_call>\n{{"name": "f", "arguments": {{"a": {value}}}}}\n</tool_call>'
         found = Gbnf(gbnf)
         assert (found.take(text) and found.may_end) == accepted
+
+
+TEXTS = {
+    "name": "f",
+    "parameters": {"type": "object", "properties": {"s": {"type": "string"}, "t": {"type": "string"}}},
+}
+ROWS = {format_of(name).name: format_of(name) for name in hs.formats.names()}
+WRAPPED = [row for row in ROWS.values() if isinstance(row, Format) and row.wrapped and row.section and row.call]
+
+
+@pytest.mark.parametrize("row", WRAPPED, ids=lambda row: row.name)
+def test_closers_are_text_inside_of_the_strings_of_a_wrapped_call(row: Format) -> None:
+    """The grammars allow them there. Only stops are not allowed."""
+    chance = random.Random(7)
+    closers = [one for one in endings(row) if not any(stop in one or one.startswith(stop) for stop in row.stops)]
+    if not closers:
+        return
+    around: Any = row.section or row.call
+    opener, closer = (one if isinstance(one, str) else one[0] for one in (around[0], around[-1]))
+    keys = {role: key for key, role in reversed(row.members.items())}
+    ends = ["", "}", "}}", "]", "]}", '"}', '"}}', "\n"]
+    for _ in range(100):
+        parts = chance.choices([*ends, *closers, "a", "{", ", "], k=3)
+        said = "".join(parts) + chance.choice(ends) + chance.choice(closers) + "".join(chance.choices(ends, k=2))
+        arguments = dict(chance.sample([("s", said), ("t", "z")], 2))
+        call: Any = {"f": arguments} if "*" in row.members else {keys["name"]: "f", keys["arguments"]: arguments}
+        found = hs.parse(opener + json.dumps(call, ensure_ascii=False) + closer, row, tools=[TEXTS])
+        assert [json.loads(one.arguments) for one in found.tool_calls] == [arguments]
+        assert not found.content.strip()
+
+
+def test_a_string_of_a_wrapped_call_may_have_closers_and_no_stops() -> None:
+    grammar = hs.grammar("hermes", [{**TEXTS, "strict": True}], choice="required")
+    vocab, end = vocab_of("hermes", control=False)
+
+    def takes(text: str) -> bool:
+        matcher = grammar.matcher(vocab, [end])
+        try:
+            for tid in text.encode():
+                matcher.take(tid)
+        except GrammarError:
+            return False
+        return matcher.may_end
+
+    call = '<tool_call>\n{"name": "f", "arguments": {"s": "%s"}}\n</tool_call>'
+    assert all(takes(call % said) for said in ("x", "</parameter>", "}}</tool_call>"))
+    assert not takes(call % "<|im_end|>")
