@@ -284,7 +284,8 @@ class Gateway:
         record.ran_tools = tools is not None
         if tools is None:
             source = self._generations(model, prompt, sampling, plan, request, record)
-            record.read = lambda: (streams, len(prompt.ids or ()))
+            prompt_tokens = len(prompt.ids or ())
+            record.read = lambda: (streams, prompt_tokens)  # without the prompt, which may be large
         else:
             source = self._loops(model, request, tools, record)
         started = StartedSource(source, record.first_token)

@@ -38,7 +38,11 @@ class StartedSource:
         assert self._first is not None
         await asyncio.wait({self._first, gone}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         if self._first.done():
-            self._first.result()
+            try:
+                self._first.result()
+            except BaseException:
+                self._first = None  # its exception's traceback holds this frame: the cycle would hold the prompt
+                raise
         return not gone.done()
 
     def __aiter__(self) -> AsyncIterator[Any]:

@@ -138,7 +138,7 @@ class Pool:
                             yield item
                 return
             except BaseException as caught:
-                failure = timeouts.meant(caught)
+                failure: BaseException | None = timeouts.meant(caught)
                 if not isinstance(failure, EngineError):
                     raise
                 if self._stopped:
@@ -152,6 +152,7 @@ class Pool:
                         raise
                     raise failure from None
             finally:
+                failure = None  # its traceback holds this frame: the cycle would hold the prompt
                 timeouts.close()
                 member.open -= 1
                 self.open.discard(timeouts)

@@ -160,8 +160,8 @@ class RequestRecord:
         if self._ended:
             return
         self._ended = True
-        for call in reversed(self.ends):
-            call()
+        while self.ends:  # each holds this record: the cycles would hold what the request holds
+            self.ends.pop()()
         self.status = status or self.status
         seconds = time.monotonic() - self._began
         outcome = self.outcome
