@@ -71,7 +71,6 @@ _LENIENT = (
     "value-type",
     "ignored-member",
     "fenced-call",
-    "invalid-json",
 )
 
 CODES = ("", *_STRICT, *_LENIENT)
