@@ -12,7 +12,6 @@ import argparse
 import asyncio
 import os
 import signal
-import socket
 import statistics
 import subprocess
 import sys
@@ -30,18 +29,13 @@ from bench.worker import ROOT
 from .clients import Clients
 from .hostile import Hostile
 
+sys.path.append(str(ROOT / "tests" / "support"))
+from nginx_config import free_ports
+
 ENGINES = 3
 FLAT = 0.05
 LONG = 60.0
 """Seconds of a run in which memory is judged. The first third of it is not looked at."""
-
-
-def free_ports(count: int) -> list[int]:
-    with_sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in with_sockets]
-    for one in with_sockets:
-        one.close()
-    return ports
 
 
 class Processes:

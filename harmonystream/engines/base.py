@@ -82,8 +82,8 @@ class Rendered(NamedTuple):
     """A prompt that an engine's renderer has written.
 
     ids: None if the engine takes text. features: data for its pictures, which only the same kind of engine reads. text:
-    the prompt, if there are no ids. continues: can the engine continue an answer that has begun? counted: are all
-    tokens of the prompt in `ids`? Some engines add those of pictures later.
+    the prompt, if there are no ids. continues: can the engine continue an answer? counted: does `ids` have all tokens
+    of the prompt? Some engines add the tokens of pictures later.
     """
 
     ids: list[int] | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .._native.core.vocab import Vocab
@@ -14,7 +14,7 @@ from .logprobs import token_logprobs
 if TYPE_CHECKING:
     import aiohttp
 
-__all__ = ["Generated", "end_of"]
+__all__ = ["Generated", "chat_logprobs", "end_of"]
 
 _OBJECT = b"data: {"
 """The beginning of a piece that is exactly one event, as most pieces are."""
@@ -111,3 +111,20 @@ class Generated(EventSource):
 def end_of(choice: Mapping[str, Any], usage: Any) -> Finished:
     stop = choice.get("stop_reason", choice.get("matched_stop"))  # the latter is SGLang's name
     return Finished(str(choice["finish_reason"]), usage or None, stop if isinstance(stop, str) else None)
+
+
+def chat_logprobs(choice: Mapping[str, Any], name_of: Callable[[Mapping[str, Any]], str]) -> Any:
+    """The log probabilities of a choice of Chat Completions, in the form that `/v1/completions` has.
+
+    name_of: the name of an alternative, such as "token_id:7".
+    """
+    said = choice.get("logprobs")
+    entries = said.get("content") if isinstance(said, dict) else None
+    if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+        return said
+    return {
+        "token_logprobs": [one.get("logprob") for one in entries],
+        "top_logprobs": [
+            {name_of(top): top.get("logprob") for top in one.get("top_logprobs") or ()} for one in entries
+        ],
+    }

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import EngineError
 from .base import Output, Prompt, Sampling, chat_usage, count_of, request_fields
-from .generated import Generated, end_of
+from .generated import Generated, chat_logprobs, end_of
 from .http import object_of
 
 __all__ = ["CHAT", "GENERATE", "ChatGenerated", "SglangGenerated", "chat_request", "sglang_request"]
@@ -49,16 +49,7 @@ class ChatGenerated(Generated):
     """The chunks of vLLM's chat endpoint. Only their ids are read, because its text may be parsed already."""
 
     def logprobs(self, choice: Mapping[str, Any]) -> Any:
-        said = choice.get("logprobs")
-        entries = said.get("content") if isinstance(said, dict) else None
-        if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
-            return said
-        return {
-            "token_logprobs": [one.get("logprob") for one in entries],
-            "top_logprobs": [
-                {str(top.get("token")): top.get("logprob") for top in one.get("top_logprobs") or ()} for one in entries
-            ],
-        }
+        return chat_logprobs(choice, lambda top: str(top.get("token")))
 
     def _output(self, choice: Mapping[str, Any]) -> Any:
         delta = choice.get("delta")

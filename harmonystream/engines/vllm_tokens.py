@@ -15,7 +15,7 @@ from ..errors import EngineError
 from ..grammars import Grammar
 from .base import Output, Prompt, Rendered, Sampling, request_fields
 from .completions import context_of, first_model
-from .generated import Generated
+from .generated import Generated, chat_logprobs
 from .http import taken
 from .rendering import RenderingEngine
 
@@ -154,14 +154,4 @@ class _Generated(Generated):
     """The chunks of this route, whose log probabilities have ids."""
 
     def logprobs(self, choice: Mapping[str, Any]) -> Any:
-        said = choice.get("logprobs")
-        entries = said.get("content") if isinstance(said, dict) else None
-        if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
-            return said
-        return {
-            "token_logprobs": [one.get("logprob") for one in entries],
-            "top_logprobs": [
-                {f"token_id:{top.get('token_id')}": top.get("logprob") for top in one.get("top_logprobs") or ()}
-                for one in entries
-            ],
-        }
+        return chat_logprobs(choice, lambda top: f"token_id:{top.get('token_id')}")

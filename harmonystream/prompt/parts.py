@@ -27,7 +27,7 @@ TEXT = {"text": "text", "input_text": "text", "output_text": "text", "refusal": 
 """Types of parts that are text, and the fields that contain it."""
 
 _ERROR = re.compile(r"\W*\w*error", re.IGNORECASE)
-"""The beginning of a text that says itself that it is an error: "TypeError: …", or `{"error": …}`."""
+"""Matches text that begins as an error does: "TypeError: …", or `{"error": …}`."""
 
 MEDIA = frozenset(
     (

@@ -69,7 +69,7 @@ class Rendering(Upstream):
         yield DONE
 
     def of_v1_chat_completions(self, body):
-        """As vLLM does: an empty first chunk, and a text that a parser may have taken away."""
+        """vLLM sends an empty first chunk, and its text may lack what a parser has read."""
         yield {"choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": None}]}
         for ids, at, end, last in self.pieces():
             choice = {"index": 0, "delta": {"content": "parsed"}, "token_ids": ids[at:end]}

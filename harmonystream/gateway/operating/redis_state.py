@@ -184,9 +184,10 @@ class RedisState:
     async def _told(self) -> None:
         """Report open requests and used tokens. What fails is reported again later.
 
-        Tokens come before the ends of requests: where a request has ended, another gateway may let the next one in,
-        which must find the tokens used. So what ends in the meantime waits for the next report. What the store refuses
-        for one owner, because somebody else has changed the owner's counts, stops no other one.
+        Tokens are reported before the ends of requests. Once the store knows that a request has ended, another gateway
+        may let the next one in, and its tokens must be counted by then. Requests that end during a report wait for the
+        next one. The store may refuse the report of an owner, if another program has changed the owner's counts. The
+        other owners are still reported.
         """
         closed, self._closed = self._closed, []
         stale, self._stale = self._stale, set()
@@ -212,7 +213,7 @@ class RedisState:
         finally:
             self._stale |= refused
         if new := refused - self._uncounted:
-            log.error("the store does not count for %d keys, whose counts somebody else has changed", len(new))
+            log.error("the store refuses the counts of %d keys, because another program has changed them", len(new))
         self._uncounted = refused
 
     async def _tell_open(self, closed: list[tuple[str, str]], stale: list[str]) -> set[str]:
