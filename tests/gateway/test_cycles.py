@@ -5,12 +5,16 @@ The collector would free it instead, in whatever thread it runs, and a million i
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import weakref
 
 import pytest
 from gateways import ASKED, gateway, script_of
 from upstream import DROP, Upstream
 
+from harmonystream.engines import EngineError
+from harmonystream.gateway.generating.first_item import StartedSource
 from harmonystream.gateway.limits import Limits
 from harmonystream.prompt import Prompt
 
@@ -48,3 +52,32 @@ def test_no_cycle_holds_a_prompt(engine, api, streamed):
             gc.garbage.clear()
             gc.enable()
     assert held == 0
+
+
+class Held:
+    """Stands for a prompt."""
+
+
+def test_a_source_that_fails_before_its_first_item_is_freed_at_once():
+    async def failing(held):
+        raise EngineError("no", "engine")
+        yield held
+
+    async def run():
+        held = Held()
+        seen = weakref.ref(held)
+        started = StartedSource(failing(held))
+        del held
+        with pytest.raises(EngineError):
+            await started.wait(asyncio.get_running_loop().create_future(), None)
+        await started.aclose()
+        del started
+        await asyncio.sleep(0)
+        return seen() is None
+
+    gc.collect()
+    gc.disable()
+    try:
+        assert asyncio.run(run())
+    finally:
+        gc.enable()
