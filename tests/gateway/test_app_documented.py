@@ -1,4 +1,4 @@
-"""The pages about migrating and about clients: settings load, flags are there, and the official clients run."""
+"""The pages about migrating and clients: settings load, flags are there, and the official clients run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from harmonystream.gateway.settings import load
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = (DOCS / "gateway-migrating.md").read_text("utf-8")
-CLIENTS = (DOCS / "gateway-clients.md").read_text("utf-8")
+CLIENTS = (DOCS / "clients.md").read_text("utf-8")
 
 
 def block(page: str, language: str) -> str:

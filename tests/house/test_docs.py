@@ -95,7 +95,7 @@ def test_commands_print_what_the_page_shows(page, command, output, tmp_path):
 ELSEWHERE = {
     "yaml": ("gateway-migrating.md",),
     "toml": ("gateway-migrating.md", "gateway-production.md"),
-    "js": ("gateway-clients.md",),
+    "js": ("clients.md",),
 }
 
 
