@@ -1,4 +1,7 @@
-"""Codex CLI, Claude Code and opencode as npm has them, before coding_server.py, with a task that needs two calls."""
+"""Codex CLI, Claude Code and opencode as npm has them, before coding_server.py, with a task that needs two calls.
+
+Their settings are those of docs/clients.md.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ SCRIPTS = {"@anthropic-ai/claude-code": "install.cjs", "opencode-ai": "postinsta
 """What npm runs of each after it is installed, if it is configured to."""
 TASK = f"Which word do the files have? Begin with {FIRST}."
 SECONDS = 300
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "clients.md"
 
 
 class Program(NamedTuple):
@@ -31,30 +35,31 @@ class Program(NamedTuple):
     prepare: Callable[[Path, str, str], tuple[list[str], dict[str, str]]]
 
 
+def _settings(heading: str, url: str, model: str) -> str:
+    """The settings that docs/clients.md has under this heading, for this gateway and model."""
+    section = PAGE.read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    block = section.partition("\n```")[2].partition("\n")[2].partition("```")[0]
+    return block.replace("http://localhost:8000", url).replace("gpt-oss", model)
+
+
 def _codex(home: Path, url: str, model: str) -> tuple[list[str], dict[str, str]]:
-    provider = f'[model_providers.here]\nname = "here"\nbase_url = "{url}/v1"\nwire_api = "responses"\n'
-    (home / "config.toml").write_text(
-        f'model = "{model}"\nmodel_provider = "here"\napproval_policy = "never"\n'
-        f'sandbox_mode = "danger-full-access"\n{provider}'
-    )
-    return ["exec", "--skip-git-repo-check", TASK], {"CODEX_HOME": str(home)}
+    alone = 'approval_policy = "never"\nsandbox_mode = "danger-full-access"\n'
+    (home / "config.toml").write_text(alone + _settings("Codex CLI", url, model))
+    return ["exec", "--skip-git-repo-check", TASK], {"CODEX_HOME": str(home), "GATEWAY_KEY": "none"}
 
 
 def _claude(home: Path, url: str, model: str) -> tuple[list[str], dict[str, str]]:
-    models = dict.fromkeys(("ANTHROPIC_MODEL", "ANTHROPIC_SMALL_FAST_MODEL"), model)
-    own = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_AUTH_TOKEN": "none", "CLAUDE_CONFIG_DIR": str(home), **models}
-    return ["-p", TASK, "--allowedTools", "Bash"], {**own, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+    (home / "settings.json").write_text(_settings("Claude Code", url, model))
+    own = {"CLAUDE_CONFIG_DIR": str(home), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+    return ["-p", TASK, "--allowedTools", "Bash"], own
 
 
 def _opencode(home: Path, url: str, model: str) -> tuple[list[str], dict[str, str]]:
-    options = {"baseURL": f"{url}/v1", "apiKey": "none"}
-    provider = {"npm": "@ai-sdk/openai-compatible", "name": "here", "options": options, "models": {model: {}}}
-    (home / "opencode.json").write_text(
-        json.dumps({"autoupdate": False, "share": "disabled", "provider": {"here": provider}})
-    )
+    settings = json.loads(_settings("opencode", url, model)) | {"autoupdate": False, "share": "disabled"}
+    (home / "opencode.json").write_text(json.dumps(settings))
     folders = {f"XDG_{kind}_HOME": str(home / kind.lower()) for kind in ("CONFIG", "DATA", "CACHE", "STATE")}
     more = {"OPENCODE_CONFIG": str(home / "opencode.json"), "OPENCODE_DISABLE_MODELS_FETCH": "1"}
-    return ["run", "-m", f"here/{model}", TASK], {**folders, **more}
+    return ["run", "-m", f"gateway/{model}", TASK], {**folders, **more}
 
 
 PROGRAMS = [
