@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from .._native.core.vocab import Vocab
 from ..errors import PromptError
+from ..vocabs.spellings import any_of
 from .plainly import original
 from .reader import split_thinking
 from .writer import Piece
@@ -74,11 +75,10 @@ def spelling(markers: Iterable[str]) -> Spelling:
 
 @lru_cache(32)  # a vocabulary may have thousands of markers, and render many conversations
 def _spelling(markers: tuple[str, ...]) -> Spelling:
-    names = sorted({name for name in markers if len(name) > 1})
-    tails = sorted({name[:size] for name in names for size in range(1, len(name))})
-    whole, tail = ("|".join(map(re.escape, texts)) or "(?!)" for texts in (names, tails))
+    names = {name for name in markers if len(name) > 1}
+    whole, tail = any_of(names), any_of(name[:size] for name in names for size in range(1, len(name)))
     firsts = "".join(sorted({name[0] for name in names}))
-    return Spelling(re.compile(rf"(?=(?:{whole})|(?:{tail})\Z).", re.DOTALL), firsts if len(firsts) <= _FEW else "")
+    return Spelling(re.compile(rf"(?={whole}|{tail}\Z).", re.DOTALL), firsts if len(firsts) <= _FEW else "")
 
 
 def mark_strings(data: Any, markers: Spelling | None, think: tuple[str, str] | None, more: str = "") -> Marked:
@@ -190,5 +190,4 @@ def marked_pieces(text: str, stand_ins: StandIns, vocab: Vocab) -> tuple[list[Pi
 
 @lru_cache(32)
 def _splitter(names: tuple[str, ...]) -> re.Pattern[str]:
-    longest_first = sorted(filter(None, names), key=len, reverse=True)
-    return re.compile(f"({'|'.join(map(re.escape, longest_first)) or '(?!)'})")
+    return re.compile(f"({any_of(names)})")

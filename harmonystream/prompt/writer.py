@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from .._native.core.vocab import Vocab
+from ..vocabs.spellings import any_of
 
 __all__ = ["JoiningWriter", "MarkupWriter", "Piece", "Writer", "ids_of"]
 
@@ -157,5 +158,4 @@ class MarkupWriter(JoiningWriter):
 
 @lru_cache(maxsize=8)
 def _markers_of(vocab: Vocab) -> re.Pattern[str]:
-    names = sorted(filter(None, vocab.markers), key=len, reverse=True)
-    return re.compile(f"({'|'.join(map(re.escape, names)) or '(?!)'})")
+    return re.compile(f"({any_of(vocab.markers)})")

@@ -12,6 +12,7 @@ from zlib import crc32
 
 from ..errors import VocabError, missing_extra
 from ..surrogates import without_surrogates
+from .spellings import any_of
 
 __all__ = ["RANKS_COUNT", "Encoder", "Pieces", "Ranks", "Saved", "Tokenizers", "embedded_encoder", "ranks"]
 
@@ -74,8 +75,7 @@ class Pieces:
 
     @cached_property
     def _cut(self) -> re.Pattern[str]:
-        longest_first = sorted(filter(None, self.markers), key=len, reverse=True)
-        return re.compile(f"({'|'.join(map(re.escape, longest_first)) or '(?!)'})")
+        return re.compile(f"({any_of(self.markers)})")
 
     def ordinary(self, text: str) -> list[int]:
         return list(self._ordinary(without_surrogates(text))) if text else []

@@ -43,6 +43,22 @@ def qwen(**more):
     return Served(Model("Qwen/Qwen3-8B", Recorded(), template=TEMPLATE, **more))
 
 
+def test_no_request_waits_for_a_tokenizer(tmp_path, monkeypatch):
+    tokenizer(QWEN, QWEN_PLAIN).save(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "chat_template.jinja").write_text(TEMPLATE)
+    models = [Served(Model("Qwen/Qwen3-8B", Recorded(), tokenizer=tmp_path)), gpt_oss()]
+
+    def slow(*_):
+        raise AssertionError("this is made while other streams wait")
+
+    for maker in ("encoders._tokenizer", "encoders.any_of", "encoders.Ranks._read"):
+        monkeypatch.setattr(f"harmonystream.vocabs.{maker}", slow, raising=False)
+    for model, marker in zip(models, ("<|im_end|>", "<|end|>")):
+        for text in ("Hello.", f"What is {marker}?"):
+            prompt = model.prompt(ApiRequest("chat", {}, "m", messages=[{"role": "user", "content": text}]))
+            assert prompt.ids and prompt.vocab.encode(f"{text}{marker}", control=True)
+
+
 def test_the_effort_of_gpt_oss():
     for effort, said in [(None, "medium"), ("low", "low"), ("minimal", "low"), ("xhigh", "high")]:
         assert f"Reasoning: {said}" in gpt_oss().prompt(asked(effort=effort)).text

@@ -14,6 +14,7 @@ from ...prompt.harmony_text import Developer, HarmonyMessage, System, render_mes
 from ...prompt.typescript import FunctionType, Namespace
 from ...prompt.writer import Writer
 from ...vocab import Vocab, o200k_harmony
+from ...vocabs.spellings import any_of
 from .chat import (
     Content,
     Conversation,
@@ -145,7 +146,7 @@ class HarmonyEncoding:
         """
         allowed = self.special_tokens_set if allowed_special == "all" else set(allowed_special)
         refused = self.special_tokens_set - allowed if disallowed_special == "all" else set(disallowed_special)
-        if refused and (match := _any_of(refused).search(text)):
+        if refused and (match := re.search(any_of(refused), text)):
             raise HarmonyError(
                 f"Encountered text corresponding to disallowed special token {match[0]!r}: allow it by "
                 "allowed_special, or encode it as text by disallowed_special=()"
@@ -153,7 +154,7 @@ class HarmonyEncoding:
         if not allowed:
             return self._vocab.encode(text)
         ids: list[int] = []
-        for i, piece in enumerate(re.split(f"({_any_of(allowed).pattern})", text)):
+        for i, piece in enumerate(re.split(f"({any_of(allowed)})", text)):
             if i % 2:
                 ids.append(self._vocab.control[piece])
             else:
@@ -187,10 +188,6 @@ class HarmonyEncoding:
     def stop_tokens_for_assistant_actions(self) -> list[int]:
         """The ids that end a generation."""
         return [self._vocab.control[name] for name in ("<|return|>", "<|call|>")]
-
-
-def _any_of(names: Iterable[str]) -> re.Pattern[str]:
-    return re.compile("|".join(map(re.escape, sorted(names, key=len, reverse=True))))
 
 
 def _harmony_message(message: Message) -> HarmonyMessage:

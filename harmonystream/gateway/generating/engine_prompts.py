@@ -12,6 +12,7 @@ from ..._native.core.vocab import Vocab
 from ...errors import PromptError
 from ...prompt import Prompt, normalize
 from ...prompt.tool_definitions import chat_tools
+from ...vocabs.spellings import any_of
 from ..refused import Refused
 from ..requests.media import picture_of
 from ..requests.request import ApiRequest
@@ -36,14 +37,12 @@ class Spellings:
     """The spellings of a vocabulary's control tokens. An engine's renderer would read them as tokens in any text."""
 
     def __init__(self, vocab: Vocab) -> None:
-        found = sorted(vocab.control, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, found))) if found else None
+        self._pattern = re.compile(any_of(vocab.control))
 
     def refuse(self, said: Any, where: str) -> None:
         """Raises `Refused` if a string in this value spells a control token, because it would become that token."""
         for text in _texts(said):
-            found = self._pattern.search(text) if self._pattern else None
-            if found is not None:
+            if (found := self._pattern.search(text)) is not None:
                 what = f"{where} has the text {found[0]!r}, which this model's renderer would read as a control token."
                 raise Refused(400, what, param=where, code="invalid_prompt")
 

@@ -19,7 +19,7 @@ from ..._native.stream.parser import Parser
 from ...checks import check_mapping, check_number, check_text, shown
 from ...engines import Engine, Sampling
 from ...engines.base import Rendered
-from ...errors import EngineError, HarmonyStreamError, PromptError
+from ...errors import EngineError, HarmonyStreamError, PromptError, VocabError
 from ...formats import Format, HeaderFormat, format_of
 from ...formats.files import format_of_model
 from ...prompt import Prompt, Template, render
@@ -45,6 +45,8 @@ _LONGEST = 500
 """How many characters of an error about a conversation are shown, because it may quote the conversation."""
 _UNKNOWN = 4096
 """The most tokens of an answer if neither the request nor the settings have a limit, and no context is known."""
+_HELLO = "Hello."
+"""A message that every model takes."""
 log = logging.getLogger("harmonystream.gateway")
 _SAMPLING = frozenset(one.name for one in fields(Sampling)) - {"max_tokens", "stop", "logprobs", "extra", "headers"}
 
@@ -157,15 +159,24 @@ class Served:
                 self._vocab = self._vocab or o200k_harmony()
             if self._vocab is None:
                 raise ValueError(f"the model {self.name} needs its vocabulary: say where its tokenizer.json is")
+            with suppress(ImportError, VocabError):  # only a steered answer needs it
+                self._vocab.encode(_HELLO, control=True)
             return self._of_engine(Rendered([0]), None)
-        options: Any = {"format": self.row, "template": self._template, "vocab": self._vocab}
-        hello = {"role": "user", "content": "Hello."}
         try:
-            prompt = render([hello], model=self.model.family or self.name, **options)
+            prompt = self._greeting(_HELLO)
         except PromptError as error:
             raise PromptError(f"the prompt of one user message cannot be written: {error}") from error
         prompt.parser()
+        if (vocab := prompt.vocab) is not None and prompt.ids is not None:
+            # What encodes ordinary and marked text is made at its first use, and takes up to a second. In the event
+            # loop, all streams would wait for it.
+            self._greeting(next(iter(vocab.markers), _HELLO))
+            vocab.encode(_HELLO, control=True)
         return prompt
+
+    def _greeting(self, text: str) -> Prompt:
+        options: Any = {"format": self.row, "template": self._template, "vocab": self._vocab}
+        return render([{"role": "user", "content": text}], model=self.model.family or self.name, **options)
 
     def about(self) -> str:
         """A description of the model in one line."""
