@@ -23,6 +23,7 @@ from .nodes import (
     EMPTY,
     ID,
     INDEX,
+    QUOTED_ID,
     Json,
     Lit,
     Mark,
@@ -55,8 +56,9 @@ class Calls:
         self._keys: dict[str, Node] = {}
         self._endings = endings(row_)
         # An object with the name and the arguments ends at its own brace, so closers are text inside of its strings. In
-        # an array of such objects, a closer after a bracket ends a string whose quote is lost.
-        has_arrays = row_.section is None or row_.call is None
+        # an array of such objects, a closer after a bracket ends a string whose quote is lost. Formats that write calls
+        # in tags have no such arrays here, because each call has its own tags.
+        has_arrays = row_.pair is None and (row_.section is None or row_.call is None)
         self._stops = self._endings if has_arrays else few(row_.stops)
 
     def openers(self) -> tuple[str, ...]:
@@ -213,6 +215,8 @@ class Calls:
     def _wrapped(self, *, one_object: bool = False) -> Node:
         """one_object: there is no second object outside of an array."""
         one = either(*(self._wrapper(function) for function in self.functions))
+        if one_object and self.row.pair is not None:
+            return row(Space(), one)
         if not self.parallel:
             alone = self.row.section is not None and self.row.call is not None
             return row(Space(), one if alone else either(one, row(Lit("["), Space(), one, Space(), Lit("]"))))
@@ -258,7 +262,7 @@ class Calls:
         return self._around
 
     def _id(self) -> Node:
-        return row(self._key("id"), Lit('"'), ID, Lit('"'))
+        return row(self._key("id"), QUOTED_ID)
 
     def _key(self, role: str) -> Node:
         found = self._keys.get(role)
@@ -366,14 +370,18 @@ class Output:
         think = () if self.row.think is None else (*_spellings(self.row.think[0]), *_spellings(self.row.think[1]))
         return [*self.calls.openers(), *think]
 
+    def _not_shown(self) -> list[str]:
+        """Markers that an answer may have, and that are not a part of its text."""
+        return [one for marker in (*self.row.answer, *self.row.drop) for one in _spellings(marker)]
+
     def _answer(self, schema: object) -> Node:
-        return Json(canonical(closed(schema)), tuple(dict.fromkeys(self._not_text())), False, "the answer")
+        without = tuple(dict.fromkeys([*self._not_text(), *self._not_shown()]))
+        return Json(canonical(closed(schema)), without, False, "the answer")
 
     def _text(self, plain: bool = False) -> Node:
         """An answer. It contains none of the row's markers."""
-        without = self._not_text()
-        shown = [one for marker in (*self.row.answer, *self.row.drop) for one in _spellings(marker)]
-        text = Text(tuple(dict.fromkeys([*without, *shown])), plain)
+        shown = self._not_shown()
+        text = Text(tuple(dict.fromkeys([*self._not_text(), *shown])), plain)
         # If this is the beginning of another marker, it could become that marker.
         shown = [one for one in shown if not any(other != one and other.startswith(one) for other in text.without)]
         return row(text, some(row(of_marks(shown), Text(text.without)))) if shown else text

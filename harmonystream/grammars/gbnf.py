@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .json_rules import JSON_NEVER, JsonRules
-from .nodes import Json, Lit, Mark, Node, Or, Regex, Rep, Seq, Space, Text
+from .nodes import Json, Lit, Mark, Node, Or, Regex, Rep, Seq, Space, Text, in_quotes
 from .patterns import rewritten
 
 __all__ = ["gbnf"]
@@ -53,7 +53,7 @@ class _Writer(JsonRules):
             case Json(schema=schema, without=without, any_order=any_order, what=what):
                 key = ("schema", schema, without, any_order)
                 self.what = what
-                return self.rule(key, lambda: self.whole(schema, _raw(without), any_order))
+                return self.rule(key, lambda: self.whole(schema, in_quotes(without), any_order))
             case Or(parts=parts):
                 return self.rule(node, lambda: " | ".join([self.expression(part) for part in parts]))
             case Rep(part=part, least=least, most=most):
@@ -121,11 +121,6 @@ class _Writer(JsonRules):
         self.lose(f"llama.cpp's grammars do not keep {what} of {self.what}")
         kind = schema.get("type") if isinstance(schema, dict) else None
         return self.any(str(kind), without)
-
-
-def _raw(without: Iterable[str]) -> tuple[str, ...]:
-    """The strings that can occur unescaped in a JSON string."""
-    return tuple(one for one in without if '"' not in one and "\\" not in one)
 
 
 def _automaton(name: str, without: tuple[str, ...], never: str) -> list[tuple[str, str]]:

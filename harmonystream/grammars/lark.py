@@ -9,7 +9,7 @@ from typing import Any
 
 from .json_rules import JSON_NEVER, JsonRules
 from .kept import fitted
-from .nodes import Json, Lit, Mark, Node, Or, Regex, Rep, Seq, Space, Text
+from .nodes import Json, Lit, Mark, Node, Or, Regex, Rep, Seq, Space, Text, in_quotes
 from .patterns import rewritten
 from .schemas import text_alone
 from .structural_tag import Pieces
@@ -61,7 +61,7 @@ class _Writer(JsonRules):
             case Seq(parts=parts):
                 return self._sequence(parts)
             case Json(schema=schema, without=without, any_order=any_order, what=what):
-                without = self._excluded(without)
+                without = in_quotes(self._excluded(without))
                 found = fitted(schema, "llguidance", without)
                 for keyword, place in found.lost:
                     self.lose(f"llguidance does not keep {keyword!r} of {what}{place}")
@@ -151,7 +151,6 @@ class _Writer(JsonRules):
 
     def _json(self, schema: str, without: tuple[str, ...], any_order: bool) -> str:
         """llguidance's own JSON. It is not used if strings must exclude something, or if members may have any order."""
-        without = tuple(one for one in without if '"' not in one and "\\" not in one)
         if not (without or any_order):
             return self._rule(f"%json {_with_little_space(schema)}")
         key = (schema, without, any_order)

@@ -6,8 +6,10 @@ several times. Nodes are compared by identity, so that a renderer writes a share
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 __all__ = [
@@ -15,6 +17,7 @@ __all__ = [
     "ID",
     "INDEX",
     "KEY",
+    "QUOTED_ID",
     "WORD",
     "Json",
     "Lit",
@@ -29,6 +32,7 @@ __all__ = [
     "either",
     "few",
     "head",
+    "in_quotes",
     "is_empty",
     "markers",
     "maybe",
@@ -63,7 +67,7 @@ class Space:
 class Json:
     """JSON that fits this schema, which is JSON text.
 
-    without: strings that its strings must not contain, as they are written. any_order: may its members have any order?
+    without: strings that must not begin in its strings, as they are written. any_order: may its members have any order?
     This does not apply to nested members. what: the value's name in errors.
     """
 
@@ -138,6 +142,10 @@ def row(*parts: Node) -> Node:
     return flat[0] if len(flat) == 1 else Seq(tuple(flat))
 
 
+# An id in quotes has no limit: xgrammar compiles a limit of 64 in half a second, and none in a millisecond.
+QUOTED_ID = row(Lit('"'), Regex("[A-Za-z0-9_.:-]+"), Lit('"'))
+
+
 def is_empty(node: Node) -> bool:
     """Is it the empty text?"""
     return not (node.parts if isinstance(node, Seq) else node.text if isinstance(node, Lit) else True)
@@ -175,6 +183,18 @@ def few(strings: Iterable[str]) -> tuple[str, ...]:
         shared = next((at for at, (a, b) in enumerate(zip(known, one)) if a != b), min(len(known), len(one)))
         groups[key] = one[:shared]
     return tuple(groups.values())
+
+
+@lru_cache(256)
+def in_quotes(without: tuple[str, ...]) -> tuple[str, ...]:
+    """What a string in quotes must not contain, so that none of these strings begins in it.
+
+    A quote cannot be in such a string, but it may end one, and then be a part of a marker such as `<invoke name="`.
+    """
+    return tuple(dict.fromkeys(found for one in without if (found := _QUOTED.split(one, maxsplit=1)[0])))
+
+
+_QUOTED = re.compile('["\\\\]')
 
 
 def of_marks(spellings: Iterable[str]) -> Node:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import permutations
 
 from .kept import fitted
-from .nodes import Json, Lit, Mark, Node, Or, Regex, Rep, Seq, Space, Text
+from .nodes import Json, Lit, Mark, Node, Or, Regex, Rep, Seq, Space, Text, in_quotes
 
 __all__ = ["Pieces", "structural_tag"]
 
@@ -70,7 +70,8 @@ class _Writer:
             case Seq(parts=parts):
                 return self._sequence([self.format(part) for part in parts])
             case Json(schema=schema, without=without, any_order=any_order, what=what):
-                found = fitted(schema, "xgrammar", (*without, *self.control))
+                without = in_quotes((*without, *self.control))
+                found = fitted(schema, "xgrammar", without)
                 for keyword, place in found.lost:
                     self.lose(f"xgrammar does not keep {keyword!r} of {what}{place}")
                 return self._json(found.text, without, any_order)
@@ -100,29 +101,29 @@ class _Writer:
                 ordered = {**read, "properties": {name: read["properties"][name] for name in order}}
                 made.append(self._json(_dumps(ordered), without, False))
             return f'{{"type":"or","elements":[{",".join(made)}]}}'
-        # xgrammar's time grows with the number of excluded strings.
-        excluded = self._excluded(tuple(map(_beginning, without)), _beginning)
+        excluded = _excluded(without, _IN_STRINGS)
         return f'{{"type":"json_schema","json_schema":{schema},"max_whitespace_cnt":16{excluded}}}'
 
-    def _excluded(self, without: tuple[str, ...], cut: Callable[[str], str] = str) -> str:
-        found = tuple(dict.fromkeys((*without, *map(cut, self.control))))
-        return f',"excludes":{_dumps(found)}' if found else ""
-
     def _text(self, without: tuple[str, ...], plain: bool) -> str:
-        text = f'{{"type":"any_text"{self._excluded(without)}}}'
+        text = f'{{"type":"any_text"{_excluded((*without, *self.control), _IN_TEXT)}}}'
         if not plain:
             return text
         first = _regex("[^ \\n\\t\\r\\[{<]")
         return f'{{"type":"optional","content":{self._sequence([first, text])}}}'
 
 
-def _beginning(marker: str) -> str:
-    """The part of a marker that no other text has."""
-    found = _RARE.match(marker)
-    return found[0] if found else marker
+@lru_cache(256)
+def _excluded(without: tuple[str, ...], beginning: re.Pattern[str]) -> str:
+    """Markers that are kept out of a text, or of strings in JSON: of some only the beginning, which no other text has.
+
+    xgrammar's time grows with their characters: in JSON, each of them takes as long as half a schema.
+    """
+    found = dict.fromkeys(cut[0] if (cut := beginning.match(one)) else one for one in without)
+    return f',"excludes":{_dumps(tuple(found))}' if found else ""
 
 
-_RARE = re.compile("<[/]?[|｜‖].")
+_IN_STRINGS = re.compile("</?(?:[｜‖]|[|].|[a-z]+[_:|])|\\[[A-Z]{3}")
+_IN_TEXT = re.compile("</?(?:[｜‖]|[|]+.{1,4})")
 _MOST_ORDERED = 3  # for up to this many arguments, all orders are written out
 _KINDS = {(0, 1): '"type":"optional"', (0, None): '"type":"star"', (1, None): '"type":"plus"'}
 

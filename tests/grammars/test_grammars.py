@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from families import FAMILIES, TOOLS, render
 from gbnf_matching import Gbnf
-from grammar_walks import accepts, vocab_of
+from grammar_walks import FORMATS, accepts, vocab_of
 
 import harmonystream as hs
 from harmonystream.errors import GrammarError
@@ -360,3 +360,30 @@ def test_a_string_of_a_wrapped_call_may_have_closers_and_no_stops() -> None:
     call = '<tool_call>\n{"name": "f", "arguments": {"s": "%s"}}\n</tool_call>'
     assert all(takes(call % said) for said in ("x", "</parameter>", "}}</tool_call>"))
     assert not takes(call % "<|im_end|>")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_the_quote_that_ends_a_string_does_not_complete_a_marker(format: str) -> None:
+    """xgrammar keeps strings free of markers up to their quotes. A control token such as `<invoke name="` has one."""
+    vocab, _ = vocab_of(format)
+    schema = {"type": "object", "properties": {"s": {"type": "string"}}, "required": ["s"]}
+    tag = hs.grammar(format, [WEATHER], answer=schema).structural_tag(vocab)
+    waiting = [json.loads(tag)["format"]]
+    while waiting:
+        node = waiting.pop()
+        waiting += [*node.get("elements", ()), *([node["content"]] if "content" in node else ())]
+        if node["type"] == "json_schema" and "string" in str(node["json_schema"]):
+            assert not any('"' in one for one in node.get("excludes", ()))
+            for marker in vocab.control:
+                if marker.endswith('"') and marker.count('"') == 1:
+                    assert any(one in marker for one in node["excludes"]), marker
+
+
+@pytest.mark.parametrize("format", [name for name, row in ROWS.items() if getattr(row, "drop", ())])
+def test_a_string_of_an_answer_has_no_marker_that_is_dropped(format: str) -> None:
+    grammar = hs.grammar(format, [WEATHER], answer={"type": "object", "properties": {"s": {"type": "string"}}})
+    for marker in format_of(format).drop:  # type: ignore[union-attr]
+        text = json.dumps({"s": marker}, ensure_ascii=False)
+        taken = Gbnf(grammar.gbnf())
+        for is_taken in (accepts(grammar.lark(), text), taken.take(text) and taken.may_end):
+            assert not is_taken or hs.parse(text, format).content == text

@@ -77,14 +77,16 @@ def markers(format: str) -> tuple[list[bytes], list[bytes]]:
 def vocab_of(format: str, *, control: bool = True, stop: str = END) -> tuple[hs.Vocab, int]:
     """All bytes, the markers as control tokens or as plain ones, and a token that ends an answer, with its id.
 
-    Characters of markers that are no ASCII are tokens as well.
+    Characters of markers that are no ASCII are tokens as well. The end of an attribute, such as `">`, is a plain token
+    in every vocabulary of a model, too.
     """
     names = list(dict.fromkeys(one.decode() for one in markers(format)[0]))
     letters = sorted({one for name in names for one in name if not one.isascii()} - set(names))
     tokens = [bytes([byte]) for byte in range(256)] + [one.encode() for one in (*names, *letters, stop)]
     end = len(tokens) - 1
     # Harmony cannot be read without its control tokens.
-    marked = {name: 256 + at for at, name in enumerate(names)} if control or format == "harmony" else {}
+    marked = {name: 256 + at for at, name in enumerate(names) if name[0] not in "\"'"}
+    marked = marked if control or format == "harmony" else {}
     return hs.vocab.from_bytes(tokens, {**marked, stop: end}), end
 
 
