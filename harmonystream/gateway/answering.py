@@ -312,7 +312,7 @@ class Gateway:
         if model.renders:
             return request, model, tools, None
         prompt = model.prompt(request)
-        _meet_what_is_left_out(request, prompt)
+        _meet(request, model.left_out(prompt))
         return request, model, tools, prompt
 
     async def _earlier(self, body: Any, record: RequestRecord) -> Earlier:
@@ -516,11 +516,11 @@ def _followed(api: Api, model: Served, request: ApiRequest, prompt: Prompt, id: 
     return plan_of(request, model.row, prompt, model.engines[0]), _streams(api, model, request, prompt, id)
 
 
-def _meet_what_is_left_out(request: ApiRequest, prompt: Prompt) -> None:
+def _meet(request: ApiRequest, left_out: Sequence[str]) -> None:
     """Treat the parts of the conversation that the template does not write as options that only add to a request.
     Templates leave out earlier reasoning by design, so that is not noted.
     """
-    for name in prompt.dropped:
+    for name in left_out:
         if not name.endswith(": reasoning"):
             what = f"This model's template does not write a part of the conversation: {name}."
             param = "input" if request.api == "responses" else "messages"

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from .._native.core.vocab import Vocab
 from .._native.stream.parser import Parser
 from ..errors import PromptError
 from ..formats import Format, HeaderFormat
+from .dropping import Looked
 
-__all__ = ["Prompt"]
+__all__ = ["Look", "Prompt"]
+
+Look: TypeAlias = Callable[["Looked | None"], "tuple[str, ...]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,7 @@ class Prompt:
     begun: how much of the prompt's end is the beginning of the answer, counted in `ids`, or in characters of `text` if
     there are no ids. Code that writes a part of the answer for the model sets this, as the gateway does for a forced
     call. An engine continues the prompt in either case, but one that plays a recording needs the number.
-    look: finds the value of `dropped`.
+    look: finds the value of `dropped`. It may remember the shapes of messages.
     """
 
     text: str
@@ -38,7 +41,7 @@ class Prompt:
     vocab: Vocab | None = field(default=None, repr=False)
     tools: list[dict[str, Any]] | None = field(default=None, repr=False)
     begun: int = 0
-    look: Callable[[], tuple[str, ...]] | None = field(default=None, repr=False, compare=False)
+    look: Look | None = field(default=None, repr=False, compare=False)
 
     @property
     def dropped(self) -> tuple[str, ...]:
@@ -48,7 +51,7 @@ class Prompt:
         content beside calls. The messages are numbered as `normalize` returns them. Each use renders the conversation
         once more.
         """
-        return () if self.look is None else self.look()
+        return () if self.look is None else self.look(None)
 
     def parser(self, **options: Any) -> Parser:
         """A parser for what the model generates after this prompt. `options` are those of `Parser`.

@@ -18,14 +18,14 @@ from ..formats import Format, HeaderFormat, format_of
 from ..formats.files import format_of_model
 from ..formats.models import format_for
 from .chat_form import Wants, for_template
-from .dropping import dropped
+from .dropping import Looked, dropped
 from .dsml import write_dsml
 from .families import Family, Turn, family_of
 from .harmony import HarmonyOptions, chat_messages, head_messages, instructions
 from .harmony_text import render_messages
 from .marks import marked_pieces
 from .messages import normalize
-from .prompt import Prompt
+from .prompt import Look, Prompt
 from .template import Template
 from .tool_definitions import chat_tools
 from .writer import JoiningWriter, MarkupWriter, Piece, Writer, ids_of
@@ -94,8 +94,9 @@ def render(
     def text_of(chat: list[dict[str, Any]], definitions: list[dict[str, Any]]) -> str:
         return writer.write(chat, definitions).text
 
-    def look() -> tuple[str, ...]:
-        return dropped(normalize(messages, think=None), definitions, tools, text_of)
+    def look(looked: Looked | None) -> tuple[str, ...]:
+        way = repr(writer.request._replace(messages=None, definitions=[]))
+        return dropped(normalize(messages, think=None), definitions, tools, text_of, looked, way)
 
     # The parser types arguments by the schemas. Without a list it accepts any name, and with an empty list none.
     return writer.prompt(writer.write(messages, definitions), None if tools is None else definitions, look)
@@ -130,9 +131,7 @@ class PromptWriter(NamedTuple):
         """The prompt of a conversation with these tools, as `chat_tools` returns them."""
         return self.draft(self.request._replace(messages=messages, definitions=definitions))
 
-    def prompt(
-        self, draft: Draft, tools: list[dict[str, Any]] | None, look: Callable[[], tuple[str, ...]] | None
-    ) -> Prompt:
+    def prompt(self, draft: Draft, tools: list[dict[str, Any]] | None, look: Look | None) -> Prompt:
         row, vocab, ids = self.row, self.vocab, None
         if vocab is not None and draft.pieces is not None:
             ids = ids_of(draft.pieces, partial(vocab.encode, control=draft.marked))

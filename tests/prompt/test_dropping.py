@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import pytest
 from test_rendering import GUIDE, KNOWN, TEMPLATE, WEATHER, render
 
 import harmonystream as hs
+from harmonystream.prompt.dropping import Looked
 
 CHAT = [
     {"role": "system", "content": "Be brief."},
@@ -70,3 +74,42 @@ def test_tools_of_an_api_s_server_are_left_out_and_listed():
         "tools[0], which is of the type web_search",
         "tools[2], which is of the type bash_1",
     )
+
+
+def random_chat(rng: random.Random) -> list[dict[str, Any]]:
+    chat: list[dict[str, Any]] = [{"role": "system", "content": "Be brief."}] if rng.random() < 0.5 else []
+    for _ in range(rng.randrange(1, 4)):
+        chat.append({"role": "user", "content": rng.choice(["Weather?", "And in Oslo?"])})
+        for _ in range(rng.randrange(4)):
+            names = [f"c{len(chat)}_{k}" for k in range(rng.choice([1, 1, 2, 3]))]
+            made = [{"id": one, "function": {"name": "get_weather", "arguments": {"location": one}}} for one in names]
+            said = {"role": "assistant", "content": rng.choice(["", "I look."]), "tool_calls": made}
+            chat.append(said | ({"reasoning": "Hm."} if rng.random() < 0.5 else {}))
+            chat += [{"role": "tool", "tool_call_id": one, "content": "11"} for one in names]
+        if rng.random() < 0.8:
+            chat.append({"role": "assistant", "content": "Sunny."})
+    return chat
+
+
+@pytest.mark.parametrize("name", [*sorted(set(KNOWN) & set(TEMPLATE)), "harmony", "dsml"])
+def test_what_shapes_have_shown_is_what_a_rendering_shows(name):
+    rng, looked = random.Random(27), Looked()
+    known = 0
+    for _ in range(120):
+        chat = random_chat(rng)
+        if name in TEMPLATE:
+            prompt = render(name, chat)
+        else:
+            prompt = hs.render(chat, format=name, tools=[WEATHER] if rng.random() < 0.5 else None)
+        before = dict(looked._lost)
+        assert prompt.look(looked) == prompt.dropped
+        known += looked._lost == before
+    assert known > 40
+
+
+def test_shapes_that_are_not_treated_alike_are_rendered_each_time():
+    source = LOOP + "{% if not loop.index is divisibleby 3 %}{{ m.content }}{% endif %}{% endfor %}"
+    looked = Looked()
+    for size in range(1, 12):
+        prompt = hs.render([{"role": "user", "content": "Hi"}] * size, template=source, format="hermes")
+        assert prompt.look(looked) == tuple(f"message {i}: content" for i in range(2, size, 3))

@@ -23,6 +23,7 @@ from ...errors import EngineError, HarmonyStreamError, PromptError, VocabError
 from ...formats import Format, HeaderFormat, format_of
 from ...formats.files import format_of_model
 from ...prompt import Prompt, Template, render
+from ...prompt.dropping import Looked
 from ...prompt.families import family_of
 from ...tools import Tools
 from ...vocab import from_tokenizers, o200k_harmony
@@ -148,6 +149,7 @@ class Served:
             raise ValueError(
                 f"the model {model.name} needs its chat template: pass tokenizer=, the model's folder, or template="
             )
+        self._looked = Looked()
         self._probe = self._probed()
 
     def _probed(self) -> Prompt:
@@ -206,6 +208,10 @@ class Served:
             why = str(error) if len(str(error)) <= _LONGEST else f"{str(error)[:_LONGEST]}…"
             what = f"The conversation cannot be written for this model: {why}."
             raise Refused(400, what, param=param, code="invalid_prompt") from None
+
+    def left_out(self, prompt: Prompt) -> tuple[str, ...]:
+        """What `Prompt.dropped` lists, without a second rendering if the shapes of the messages are known."""
+        return () if prompt.look is None else prompt.look(self._looked)
 
     async def engine_prompt(self, request: ApiRequest, headers: Mapping[str, str] | None = None) -> EnginePrompt:
         """The prompt for a request, written by the first engine that succeeds. Raises `Refused` and EngineError."""
