@@ -7,7 +7,7 @@ from typing import Any
 
 from ..completion import ToolCall
 
-__all__ = ["CallIds", "assistant_message", "length"]
+__all__ = ["CallIds", "assistant_message", "continued", "length"]
 
 
 def assistant_message(content: str, reasoning: str, calls: Sequence[ToolCall]) -> dict[str, Any] | None:
@@ -23,6 +23,21 @@ def assistant_message(content: str, reasoning: str, calls: Sequence[ToolCall]) -
             for call in calls
         ]
     return made
+
+
+def continued(messages: Sequence[dict[str, Any]], added: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A conversation whose last message the model has continued. `added` begins with the rest of that message."""
+    if not messages or not added or added[0]["role"] != "assistant":
+        return [*messages, *added]
+    begun, rest = messages[-1], added[0]
+    whole = {**begun, **rest}
+    for name in ("reasoning", "content"):
+        parts = [one[name] for one in (begun, rest) if one.get(name)]
+        if all(isinstance(part, str) for part in parts):
+            whole[name] = "".join(parts)
+        else:  # the last message has parts that are not text
+            return [*messages, *added]
+    return [*messages[:-1], whole, *added[1:]]
 
 
 class CallIds:

@@ -23,7 +23,7 @@ from .answers import AnswerError, AnswerForm
 from .deadline import Deadline
 from .generation import Generation
 from .given import AnyEngine, AnySampling, engine_of, hint, prompt_options, sampling_of, tools_of, with_system
-from .history import CallIds, length
+from .history import CallIds, continued, length
 from .outcome import LoopEnd, LoopEvent, LoopReason, RoundEnd
 from .round import Round
 from .runs import Repeats, ToolRuns
@@ -219,8 +219,10 @@ class _Loop:
         return Round(self._round, generation, runs, self._ids, None if plan is None else plan.how)
 
     async def _render(self, tools: Tools | None) -> Prompt:
-        messages = [*self._messages, *self._added]
-        write = partial(render, messages, tools=tools, **self._prompt)
+        messages, options = [*self._messages, *self._added], self._prompt
+        if self._added and options.get("continue_final"):
+            messages, options = continued(self._messages, self._added), {**options, "continue_final": False}
+        write = partial(render, messages, tools=tools, **options)
         try:
             return await asyncio.to_thread(write) if length(messages) >= LONG else write()
         except PromptError as error:

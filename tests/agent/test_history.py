@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harmonystream import ToolCall
-from harmonystream.agent.history import CallIds, assistant_message
+from harmonystream.agent.history import CallIds, assistant_message, continued
 
 CALL = ToolCall(0, "f", '{"x": 1}', "call_0", "function", True, True)
 
@@ -17,6 +17,16 @@ def test_a_message_has_what_was_said_and_nothing_else():
         "reasoning": "Hm",
         "tool_calls": [{"id": "call_0", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}}],
     }
+
+
+def test_a_continued_message_is_joined_with_its_rest():
+    user, result = {"role": "user", "content": "Hi"}, {"role": "tool", "content": "1"}
+    begun, rest = assistant_message("", "Let me ", []), assistant_message("So.", "think.", [CALL])
+    joined = assistant_message("So.", "Let me think.", [CALL])
+    assert continued([user, begun], [rest, result]) == [user, joined, result]
+    assert continued([user, begun], [result]) == [user, begun, result]
+    parts = {"role": "assistant", "content": [{"type": "image"}]}
+    assert continued([user, parts], [rest]) == [user, parts, rest]
 
 
 def test_ids_are_made_of_the_number_of_the_call_and_never_twice():

@@ -63,6 +63,19 @@ def test_1_8_calls_run_and_their_results_come_back_until_the_model_answers():
     ]
 
 
+@pytest.mark.parametrize("begun", ["I ", ""])
+def test_a_message_that_the_model_continues_is_one_message_in_the_next_round(begun):
+    """The first prompt ends inside the last message. The next ones have results after it."""
+    source = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}"
+    engine = Scripted(["look. ", call("get_weather", '{"city": "Paris"}'), STOP], ["It is 11 °C.", STOP])
+    chat = [*USER, {"role": "assistant", "content": begun}]
+    events = run(engine, Tools(weather()), chat, template=source + "{{ tools and '' }}", continue_final=True)
+    first, second = (prompt.text for prompt in engine.prompts)
+    assert first.endswith(f"[assistant]{begun}")
+    assert second.startswith(f"{first}look. [tool]") and second.count("[assistant]") == 1
+    assert (end_of(events).text, end_of(events).messages[0]["content"]) == ("It is 11 °C.", "look. ")
+
+
 def test_3_4_the_history_has_the_assistant_s_message_and_then_the_results():
     end = end_of(run(paris(), Tools(weather())))
     assert list(end.messages) == [

@@ -126,6 +126,10 @@ class Gateway:
         assert not made[-1].get("more_body")
         return Answer(made[0]["status"], dict(made[0]["headers"]), b"".join(one["body"] for one in made[1:]))
 
+    def settle(self) -> None:
+        """Wait for the answers in the background, which have their place among the open requests, too."""
+        self._loop.run_until_complete(self.gateway.background.finish(10))
+
     def close(self) -> None:
         self._loop.close()
 
@@ -173,6 +177,7 @@ def check(made, api, asked):
         if api == "messages" and any(block["type"].startswith("mcp_tool") for block in whole["content"]):
             kind = anthropic.types.beta.BetaMessage  # what ran in the server is in the beta's types alone
         kind.model_validate(whole, strict=True)
+    made.settle()
     assert made.gateway.admission.open == 0
     return answer
 

@@ -359,6 +359,16 @@ def test_what_was_used_is_counted_over_all_rounds():
     assert 'tool_calls_total{model="tiny",outcome="complete"} 1.0' in metrics
 
 
+def test_an_answer_that_the_client_begins_goes_on_after_a_tool():
+    begun = [{"role": "user", "content": "Weather?"}, {"role": "assistant", "content": "It "}]
+    turns = called("look", '{"city": "成都"}'), answered("is 11 °C.")
+    with serves(*turns) as (clients, engine, _):
+        whole = clients.anthropic.messages.create(model="tiny", max_tokens=100, messages=begun)
+    assert whole.content[-1].text == "is 11 °C."
+    assert engine.prompts[0].text.endswith("<|channel|>final<|message|>It ")
+    assert f"成都: {RESULT}" in engine.prompts[1].text and engine.prompts[1].text.endswith("<|start|>assistant")
+
+
 def test_a_model_whose_engine_sends_text():
     """Nothing here depends on ids, or on the format."""
     turns = [*(c for c in call("look", '{"city": "A"}')), STOP], [*"It is 11 °C.", STOP]
