@@ -92,6 +92,11 @@ class Template:
         """
         return frozenset(self._chosen(None).variables - _GIVEN - self.tokens.keys())
 
+    @property
+    def reads_tools(self) -> bool:
+        """Does the template for conversations with tools read them?"""
+        return "tools" in self._chosen([{}]).variables
+
     @cached_property
     def vocab(self) -> Vocab | None:
         """The vocabulary of the folder's `tokenizer.json`. None if there is no such file."""

@@ -318,8 +318,6 @@ def test_an_engine_without_grammars_gets_the_beginning_of_a_call():
 
 
 def test_what_a_format_or_an_engine_cannot_do_is_refused():
-    with pytest.raises(Refused, match="cannot call tools"):
-        tag_plan("think", "")
     with pytest.raises(Refused, match="response_format cannot be combined with tools"):
         tag_plan("hermes", "", choice="auto", output={"type": "json_object"})
     with pytest.raises(Refused, match="cannot constrain"):

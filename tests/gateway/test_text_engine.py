@@ -84,9 +84,9 @@ class Says:
 
 
 @contextmanager
-def gateway(template: str) -> Iterator[tuple[httpx2.Client, Says]]:
+def gateway(template: str, format: str = "hermes") -> Iterator[tuple[httpx2.Client, Says]]:
     engine = Says()
-    made = app([Model("m", engine, format="hermes", template=Template(template))])
+    made = app([Model("m", engine, format=format, template=Template(template))])
     with serving(made) as url, httpx2.Client(base_url=url, timeout=60) as http:
         yield http, engine
 
@@ -117,6 +117,45 @@ def test_a_template_that_leaves_out_earlier_reasoning_alone_has_no_warning(api, 
     with gateway(template) as (http, _):
         answer = post(http, api, {"x-unsupported": "refuse"})
         assert (answer.status_code, "warning" in answer.headers) == (200, False)
+
+
+BARE = {"name": "w", "parameters": {"type": "object"}}
+TOOL = {
+    "chat": {"type": "function", "function": BARE},
+    "responses": {"type": "function", **BARE},
+    "messages": {"name": "w", "input_schema": {"type": "object"}},
+}
+
+
+@pytest.mark.parametrize("api", PATHS)
+@pytest.mark.parametrize(
+    ("template", "format", "why"),
+    [("{{ messages }}", "hermes", "its chat template does not write tools"), (EVERYTHING, "think", "has no calls")],
+)
+def test_tools_of_a_model_that_cannot_call_are_refused_unless_they_may_be_ignored(api, template, format, why):
+    with gateway(template, format) as (http, engine):
+        refused = post(http, api, tools=[TOOL[api]])
+        assert refused.status_code == 400 and why in refused.text and not engine.prompts
+        if api != "messages":
+            error = refused.json()["error"]
+            assert (error["param"], error["code"]) == ("tools", "unsupported_parameter")
+        ignored = post(http, api, {"x-unsupported": "ignore"}, tools=[TOOL[api]])
+        assert ignored.status_code == 200 and ignored.headers["warning"].endswith('over: tools"')
+        assert "parameters" not in engine.prompts[0]
+        choice = {"type": "any"} if api == "messages" else "required"
+        assert post(http, api, {"x-unsupported": "ignore"}, tools=[TOOL[api]], tool_choice=choice).status_code == 400
+
+
+@pytest.mark.parametrize("api", PATHS)
+def test_tools_that_a_template_reads_and_does_not_write_are_named(api):
+    with gateway("{{ messages }}{% if messages[0].role == 'system' %}{{ tools }}{% endif %}") as (http, _):
+        answer = post(http, api, tools=[TOOL[api]])
+        assert (answer.status_code, answer.headers["warning"][-11:]) == (200, 'the tool w"')
+
+
+def test_a_model_with_tools_that_it_cannot_call_is_not_served():
+    with pytest.raises(ValueError, match="the model m has tools, and it cannot call them: its chat template does not"):
+        app([Model("m", Says(), format="hermes", template=Template("{{ messages }}"), tools=[TOOL["chat"]])])
 
 
 @pytest.mark.parametrize("api", PATHS)

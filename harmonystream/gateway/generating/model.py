@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 
 from ..._native.core.vocab import Vocab
 from ..._native.stream.parser import Parser
+from ...agent.support import supports_tools
 from ...checks import check_mapping, check_number, check_text, shown
 from ...engines import Engine, Sampling
 from ...engines.base import Rendered
@@ -149,8 +150,19 @@ class Served:
             raise ValueError(
                 f"the model {model.name} needs its chat template: pass tokenizer=, the model's folder, or template="
             )
+        self.no_calls = self._why_no_calls()
+        """Why the model cannot call tools. None if it can."""
+        if self.no_calls is not None and (model.tools or model.server_tools is not None):
+            raise ValueError(f"the model {model.name} has tools, and it cannot call them: {self.no_calls}")
         self._looked = Looked()
         self._probe = self._probed()
+
+    def _why_no_calls(self) -> str | None:
+        if not supports_tools(self.row):
+            return f"its format, {self.row.name}, has no calls"
+        if self._template is not None and not self._template.reads_tools:
+            return "its chat template does not write tools"
+        return None
 
     def _probed(self) -> Prompt:
         """A prompt of one message, and a parser after it. A failure in either would occur in every request, so look

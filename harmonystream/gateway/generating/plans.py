@@ -22,8 +22,6 @@ def plan_of(request: ApiRequest, row: Format | HeaderFormat, prompt: Prompt, eng
     """The plan. None leaves the engine's generation unchanged. Raises `Refused` if this model cannot do what
     is asked.
     """
-    if request.tools and isinstance(row, Format) and row.call is None and row.section is None:
-        raise Refused(400, "This model cannot call tools.", param="tools", code="unsupported_parameter")
     plan = _harmony(request, prompt, engine) if isinstance(row, HeaderFormat) else _tags(request, row, prompt, engine)
     if request.output is not None and request.choice != "required":  # a required call has the form of its tool
         plan = _formed(request, row, prompt, engine, plan)

@@ -47,8 +47,14 @@ def offered(model: Served, request: ApiRequest) -> Tools | None:
 
     They are added to the request's own tools, whose calls the client runs. If a tool of the request has the same name
     as one here, the request's tool is offered. Afterwards `request.tools` has the tools that `tool_choice` permits.
-    Raises `Refused` if the choice names a missing tool, or if the request cannot be answered in several generations.
+    Raises `Refused` if the model cannot call tools, if the choice names a missing tool, or if the request cannot be
+    answered in several generations.
     """
+    if request.tools and model.no_calls is not None:
+        what = f"This model cannot call tools: {model.no_calls}."
+        refusal = Refused(400, what, param="tools", code="unsupported_parameter")
+        request.unsupported.meet("tools", refusal, adds=request.choice == "none")
+        request.tools = []
     if not request.tools and request.choice != "none":
         request.tools = list(model.model.tools)
     own = model.model.server_tools
