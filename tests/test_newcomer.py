@@ -30,8 +30,13 @@ def test_an_endpoint_around_raw_ids():
         assert whole["message"]["tool_calls"][0]["function"]["name"] == "get_forecast"
         streamed = client.post("/v1/chat/completions", json=body | {"stream": True}).text
         assert "umbrella" not in streamed and streamed.endswith("data: [DONE]\n\n")
-        for wrong in ({}, {"messages": [{"role": "usr", "content": ""}]}, {"messages": 7}):
-            assert client.post("/v1/chat/completions", json=wrong).status_code == 400
+        for wrong, why in (
+            ({}, "messages is missing"),
+            ({"messages": [{"role": "usr"}]}, "role"),
+            ({"messages": 7}, ""),
+        ):
+            answer = client.post("/v1/chat/completions", json=wrong)
+            assert answer.status_code == 400 and why in answer.json()["error"]["message"]
 
 
 def test_qwen3_behind_vllm(capsys):
@@ -51,16 +56,19 @@ def test_qwen3_behind_vllm(capsys):
     assert capsys.readouterr().out == 'Rain?Let me look.\nget_forecast {"city": "Bergen"}\n[tool_calls]\n'
 
 
-def test_rows_for_a_trainer(tmp_path, monkeypatch):
+def test_rows_for_a_trainer(tmp_path, monkeypatch, capsys):
     pq = pytest.importorskip("pyarrow.parquet")
     monkeypatch.setattr("sys.argv", ["training_rows.py", str(tmp_path / "rows.parquet")])
     runpy.run_path(str(FOLDER / "training_rows.py"), run_name="__main__")
     rows = pq.read_table(tmp_path / "rows.parquet").to_pylist()
     vocab = hs.vocab.o200k_harmony()
-    for row, said in zip(rows, (["Polite.", "Gladly."], ["42"])):
-        assert len(row["input_ids"]) == len(row["loss_mask"])
-        learnt = b"".join(vocab.token_bytes(tid) for tid, on in zip(row["input_ids"], row["loss_mask"]) if on).decode()
+    for row, said in zip(rows, (["Polite.", "Gladly."], ["functions.multiply", '{"a": 6, "b": 7}', "It is 42."])):
+        assert len(row["ids"]) == len(row["labels"]) == len(row["mask"]) and row["error"] is None
+        learnt = b"".join(vocab.token_bytes(tid) for tid, on in zip(row["ids"], row["mask"]) if on).decode()
         assert all(text in learnt for text in said) and "Tea?" not in learnt and "6 * 7" not in learnt
+        assert [bool(on) for on in row["mask"]] == [label != hs.Region.SUPPRESSED for label in row["labels"]]
+    assert (rows[2]["ids"], rows[2]["mask"]) == (None, None) and "role is 'nobody'" in rows[2]["error"]
+    assert "role is 'nobody'" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("typed", "written"), [("y", True), ("n", False)])

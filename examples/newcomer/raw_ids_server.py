@@ -12,9 +12,7 @@ from harmonystream.integrations.starlette import EventStreamResponse, whole_resp
 
 MODEL = "openai/gpt-oss-20b"
 app = FastAPI()
-engine = (
-    hs.engines.Recorded()
-)  # yours: an object whose generate(prompt, sampling) yields ids and ends when it is closed
+engine = hs.engines.Recorded()  # yours has generate(prompt, sampling), which yields ids until it is closed
 
 
 @app.post("/v1/chat/completions")

@@ -1,4 +1,4 @@
-"""Conversations as rows for a trainer: token ids, and a mask of what the model learns, in one Parquet file.
+"""Conversations as rows for a trainer: token ids, labels, and a mask of what the model learns, in one Parquet file.
 python training_rows.py rows.parquet    (after: pip install 'harmonystream[prompt]' pyarrow)"""
 
 import sys
@@ -8,19 +8,33 @@ import pyarrow.parquet as pq
 
 import harmonystream as hs
 
+CALL = {"id": "a", "type": "function", "function": {"name": "multiply", "arguments": '{"a": 6, "b": 7}'}}
+TOOL = {
+    "name": "multiply",
+    "parameters": {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}},
+}
 CONVERSATIONS = [
     [{"role": "user", "content": "Tea?"}, {"role": "assistant", "reasoning": "Polite.", "content": "Gladly."}],
-    [{"role": "user", "content": "6 * 7?"}, {"role": "assistant", "content": "42"}],
+    {
+        "messages": [
+            {"role": "user", "content": "6 * 7?"},
+            {"role": "assistant", "content": "", "tool_calls": [CALL]},
+            {"role": "tool", "tool_call_id": "a", "content": "42"},
+            {"role": "assistant", "content": "It is 42."},
+        ],
+        "tools": [TOOL],
+    },
+    [{"role": "nobody", "content": "?"}],  # a row that cannot be rendered is null, and its error says why
 ]
-TRAINED = {hs.Region.HEADER, hs.Region.REASONING, hs.Region.CONTENT, hs.Region.ARGUMENTS}
 
 
 def rows() -> pa.Table:
-    ids = [hs.render(chat, model="gpt-oss-20b", training=True).ids for chat in CONVERSATIONS]
-    labels = [hs.label(row, conversation=True) for row in ids]
-    masks = [[region in TRAINED for region in row] for row in labels]
-    return pa.table({"input_ids": pa.array(ids, pa.list_(pa.int32())), "loss_mask": masks})
+    fields = ("ids", "labels", "mask", "error")
+    return pa.table(hs.columns.render_many(CONVERSATIONS, model="gpt-oss-20b", date=None, fields=fields))
 
 
 if __name__ == "__main__":
-    pq.write_table(rows(), sys.argv[1])
+    table = rows()
+    for row in table.to_pylist():
+        print(row["error"] or f"{len(row['ids'])} ids, of which {sum(row['mask'])} are learned")
+    pq.write_table(table, sys.argv[1])

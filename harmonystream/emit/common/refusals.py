@@ -47,10 +47,12 @@ def refuse_stored(body: Any) -> None:
 def refusal(error: Exception | str, *, type: str = "invalid_request_error") -> Payload:
     """The body of an answer with a status of 400 or more. The clients of all three APIs raise it as an error.
 
-    error: its text becomes the message. An error from refuse_stored() also gives the parameter and the code.
+    error: its text becomes the message. The text of a KeyError is only the missing name, so the message says that it is
+    missing. An error from refuse_stored() also gives the parameter and the code.
     """
     param, code = (error.param, error.code) if isinstance(error, StoredError) else (None, None)
-    refused: Payload = {"type": type, "message": clean(f"Bad request: {error}"), "param": param, "code": code}
+    said = f"{error.args[0]} is missing" if isinstance(error, KeyError) and error.args else error
+    refused: Payload = {"type": type, "message": clean(f"Bad request: {said}"), "param": param, "code": code}
     if code is not None:
         refused["details"] = {"error_code": code}  # where Anthropic's clients look
     return {"type": "error", "error": refused}
