@@ -63,28 +63,29 @@ async def timed(address: str, at_a_time: int) -> list[float]:
     return await asyncio.gather(*(one() for _ in range(at_a_time)))
 
 
-async def waits(url: str, rounds: int) -> list[Row]:
-    """The times of the two waits, four of them at once."""
+async def waits(url: str, rounds: int, at_a_time: int) -> list[Row]:
+    """The times of the two waits of a request, of so many requests at once, and of both together."""
     quota = Quota(100_000, 1_000_000_000)
-    times: dict[str, list[float]] = {"to be let in": [], "to store a response": []}
+    times: dict[str, list[float]] = {"to be let in": [], "to store a response": [], "both": []}
     text = "The weather in Chengdu is mild, with some rain in the evening. " * 60
 
     async def one(number: int) -> None:
         owner, id = f"owner {number % 7}", f"resp_{number}"
-        began = time.perf_counter()
-        await state.enter(owner, quota)
-        times["to be let in"].append(1000 * (time.perf_counter() - began))
         item = {"type": "message", "id": f"msg_{number}", "content": [{"type": "output_text", "text": text}]}
         began = time.perf_counter()
+        await state.enter(owner, quota)
+        is_in = time.perf_counter()
         await state.put(owner, [{"role": "user", "content": text}], {"id": id, "output": [item]})
-        times["to store a response"].append(1000 * (time.perf_counter() - began))
+        is_stored = time.perf_counter()
+        for found, wait in zip(times.values(), (is_in - began, is_stored - is_in, is_stored - began)):
+            found.append(1000 * wait)
         state.take(owner, 1000, quota)
         state.leave(owner, quota)
 
     async with RedisState(url, Limits(), seal="seal" * 8) as state:
-        for at in range(0, 4 * rounds, 4):
-            await asyncio.gather(*(one(at + number) for number in range(4)))
-            if at == 40:
+        for turn in range(rounds):
+            await asyncio.gather(*(one(turn * at_a_time + number) for number in range(at_a_time)))
+            if turn == 10:
                 for found in times.values():
                     found.clear()
     cuts = {name: quantiles(found, n=100) for name, found in times.items()}
@@ -121,7 +122,7 @@ def main() -> None:
                 cuts = quantiles(times[name], n=100)
                 chunk = used[name] / (len(times[name]) * given.tokens) / 1000
                 rows.append(Row((name, f"{cuts[49]:.2f} ms", f"{cuts[98]:.2f} ms", f"{chunk:.1f} µs")))
-        beside = asyncio.run(waits(url, 10 * given.rounds))
+        beside = asyncio.run(waits(url, 10 * given.rounds, given.at_a_time))
     report.show(HEAD, rows, markdown=False)
     print()
     report.show(("a wait for the store", "p50", "p99"), beside, markdown=False)

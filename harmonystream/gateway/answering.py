@@ -39,7 +39,7 @@ from .operating.tracing import Spans
 from .operating.under_way import UnderWay
 from .refused import Refused, body_of, refused_for, said_later, status_of
 from .requests import chat_api, messages_api, responses_api
-from .requests.bodies import Json, read_json
+from .requests.bodies import IN_A_THREAD, Json, read_json
 from .requests.browsers import check_page
 from .requests.request import ApiRequest
 from .requests.tool_choices import listed
@@ -47,8 +47,6 @@ from .requests.unsupported import HEADER, Rule, rule_of
 
 __all__ = ["APIS", "Api", "Gateway"]
 
-IN_A_THREAD = 1 << 15
-"""From this many bytes on, a request is read and its prompt written in a thread, so that other streams go on."""
 Earlier = Mapping[Reference, list[Any]]
 GONE = 499
 """The status in the log if the client left before its answer."""

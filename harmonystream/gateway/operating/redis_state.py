@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import count
@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from ..limits import Limits, Quota
+from ..requests.bodies import IN_A_THREAD
 from . import redis_scripts as scripts
 from .quotas import Quotas, too_many, used_up
 from .redis_link import RedisLink
@@ -28,12 +29,14 @@ PAUSE = 5.0
 MOST_OWED = 10_000
 """Owners whose use is remembered while the store cannot be told."""
 TOGETHER = 256
-"""How many owners or requests one report to the store covers."""
+"""How many reports the store gets in one message."""
 _LONGEST_KEY = 64
 """Bytes that are read of a response's key, which is shorter."""
 log = logging.getLogger("harmonystream.gateway")
 _P = scripts.PREFIX
 _Any = TypeVar("_Any")
+_Report = tuple[Callable[[Any, str, str], Awaitable[None]], str, str]
+"""What writes the report into a pipeline, and for which owner and request."""
 
 
 class _Owed:
@@ -191,22 +194,18 @@ class RedisState:
         """
         closed, self._closed = self._closed, []
         stale, self._stale = self._stale, set()
+        reports: list[_Report] = [(self._tell_used, owner, "") for owner in self._owed]
+        reports += [(self._tell_closed, owner, one) for owner, one in closed]
+        reports += [(self._tell_open, owner, "") for owner in stale]
         refused: set[str] = set()
         try:
-            for owners in _parts(list(self._owed)):
-                unknown = await self._link.ask(partial(self._tell_used, owners))
-                refused |= unknown
-                for owner in set(owners) - unknown:
-                    _, owed = self._owed[owner]
-                    owed.sent = 0
-                    if not owed.more:
-                        del self._owed[owner]
-                    else:
-                        self._report.set()
-            for ended in _parts(closed):
-                refused |= await self._link.ask(partial(self._tell_open, ended, []))
-            for owners in _parts(list(stale)):
-                refused |= await self._link.ask(partial(self._tell_open, [], owners))
+            for part in _parts(reports):
+                answers = await self._link.ask(partial(self._tell, part))
+                for (tell, owner, _), answer in zip(part, answers):
+                    if isinstance(answer, Exception):
+                        refused.add(owner)
+                    elif tell == self._tell_used:
+                        self._counted(owner)
         except BaseException:
             self._stale |= stale.union(owner for owner, _ in closed)
             raise
@@ -216,33 +215,42 @@ class RedisState:
             log.error("the store refuses the counts of %d keys, because another program has changed them", len(new))
         self._uncounted = refused
 
-    async def _tell_open(self, closed: list[tuple[str, str]], stale: list[str]) -> set[str]:
-        """-> owners for whom the store refused it."""
+    async def _tell(self, reports: list[_Report]) -> list[Any]:
+        """-> for each report the store's answer, or the error with which it refuses the report."""
         pipe = self._link.client.pipeline(transaction=False)
-        for owner, one in closed:
-            pipe.srem(f"{_P}open:{self._seal.name(owner)}", one)
-        for owner in stale:
-            own = [*self._open.get(owner, ()), *self._entering.get(owner, ())]
-            keys, arguments = [f"{_P}open:{self._seal.name(owner)}"], [self.me, self._kept, *own]
-            await self._scripts["SYNC"](keys=keys, args=arguments, client=pipe)
-        return _refused([*(owner for owner, _ in closed), *stale], await pipe.execute(raise_on_error=False))
+        for tell, owner, one in reports:
+            await tell(pipe, owner, one)
+        answers: list[Any] = await pipe.execute(raise_on_error=False)
+        return answers
 
-    async def _tell_used(self, owners: list[str]) -> set[str]:
-        """-> owners for whom the store refused it."""
-        pipe = self._link.client.pipeline(transaction=False)
-        for owner in owners:
-            quota, owed = self._owed[owner]
-            if not owed.sent:
-                owed.sent, owed.more, owed.number = owed.more, 0, next(self._turns)
-            arguments = [owed.sent, quota.tokens_per_minute, self.me, owed.number]
-            await self._scripts["TAKE"](keys=[f"{_P}tokens:{self._seal.name(owner)}"], args=arguments, client=pipe)
-        return _refused(owners, await pipe.execute(raise_on_error=False))
+    async def _tell_used(self, pipe: Any, owner: str, _: str) -> None:
+        quota, owed = self._owed[owner]
+        if not owed.sent:
+            owed.sent, owed.more, owed.number = owed.more, 0, next(self._turns)
+        arguments = [owed.sent, quota.tokens_per_minute, self.me, owed.number]
+        await self._scripts["TAKE"](keys=[f"{_P}tokens:{self._seal.name(owner)}"], args=arguments, client=pipe)
+
+    def _counted(self, owner: str) -> None:
+        _, owed = self._owed[owner]
+        owed.sent = 0
+        if not owed.more:
+            del self._owed[owner]
+        else:
+            self._report.set()
+
+    async def _tell_closed(self, pipe: Any, owner: str, one: str) -> None:
+        pipe.srem(f"{_P}open:{self._seal.name(owner)}", one)
+
+    async def _tell_open(self, pipe: Any, owner: str, _: str) -> None:
+        own = [*self._open.get(owner, ()), *self._entering.get(owner, ())]
+        keys, arguments = [f"{_P}open:{self._seal.name(owner)}"], [self.me, self._kept, *own]
+        await self._scripts["SYNC"](keys=keys, args=arguments, client=pipe)
 
     # --- stored responses ---------------------------------------------------------------------------------------------
 
     async def put(self, owner: str, items: list[Any], response: dict[str, Any]) -> bool:
         limits, key = self._limits, self._seal.name(owner, response["id"])
-        packed = await asyncio.to_thread(self._packed, key, items, response)
+        packed = await _handled(_length_of(items, response), self._packed, key, items, response)
         if sum(map(len, packed)) > limits.stored_bytes or limits.stored < 1:
             return False
         named = [self._seal.name(owner, "item", item["id"]) for item in response["output"]]
@@ -270,7 +278,7 @@ class RedisState:
             raise StateError(f"a stored response is larger than all may be: {found[0]} bytes")
         if None in found:
             return None
-        return await asyncio.to_thread(self._opened, owner, key, *found)
+        return await _handled(sum(map(len, found)), self._opened, owner, key, *found)
 
     def _opened(self, owner: str, key: str, items: bytes, response: bytes) -> tuple[list[Any], dict[str, Any]]:
         """What was stored. Others may have written there, so it must look like what a gateway stores."""
@@ -321,9 +329,22 @@ def _discard(of: dict[str, Any], owner: str, one: str) -> None:
         del of[owner]
 
 
-def _refused(owners: list[str], answers: list[Any]) -> set[str]:
-    """The owners whose answer is an error."""
-    return {owner for owner, answer in zip(owners, answers) if isinstance(answer, Exception)}
+async def _handled(size: int, call: Callable[..., _Any], *arguments: Any) -> _Any:
+    """The result of a call that handles so many bytes. Only many of them are worth the way to a thread and back."""
+    return call(*arguments) if size < IN_A_THREAD else await asyncio.to_thread(call, *arguments)
+
+
+def _length_of(*values: Any) -> int:
+    """About how many bytes of JSON these are. Counting ends where a thread is needed anyway."""
+    waiting, length = list(values), 0
+    while waiting and length < IN_A_THREAD:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+        length += len(value) if isinstance(value, str) else 8
+    return length
 
 
 def _parts(all: list[_Any]) -> Iterator[list[_Any]]:

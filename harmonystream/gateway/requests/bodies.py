@@ -14,12 +14,12 @@ from starlette.responses import JSONResponse
 
 from ..refused import Refused
 
-__all__ = ["Json", "read_json"]
+__all__ = ["IN_A_THREAD", "Json", "read_json"]
 
 DEEPEST = 200
 """The most levels of lists and objects in a body."""
 IN_A_THREAD = 1 << 15
-"""From this many bytes on, a body is read in a thread, so that other requests go on."""
+"""From this many bytes on, a body is handled in a thread, so that other requests go on."""
 MOST_GROUPS = 1_000_000
 """The most lists and objects in a body. Each takes some hundred bytes, and the garbage collector visits each."""
 _PIECE = 1 << 20
