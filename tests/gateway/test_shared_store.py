@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
 import time
 from contextlib import ExitStack, contextmanager
+from hashlib import sha256
+from random import Random
+from urllib.parse import quote
 
 import pytest
 from gateways import ANSWER, GPT_OSS, JSON, gateway, script_of
@@ -12,6 +17,7 @@ from valkey import needs_valkey, valkey
 import harmonystream as hs
 from harmonystream.gateway.limits import Limits
 from harmonystream.gateway.operating import redis_state
+from harmonystream.gateway.operating.keys import Keys
 
 pytestmark = needs_valkey
 
@@ -132,3 +138,72 @@ def test_limits_hold_for_both(tmp_path, limit):
         until(lambda: not one.own.state.open() and not other.own.state.open())
         with one.http.stream("POST", "/v1/chat/completions", json=body, headers=JSON) as stream:
             assert stream.status_code == 200
+
+
+def hostile_ids(random, ids):
+    """Ids of another owner, and what could become them on the way to the store."""
+    id = random.choice(ids)
+    changed = [id, f" {id}", f"{id}\n", f"{id}\x00", id.upper(), f"../{id}", f"{id}/..", f"{id[:-1]}*", f"{id}%00", ""]
+    changed += [f"{OWNERS[0]}/{id}", f'{OWNERS[0]}", "{id}', f'["{OWNERS[0]}", "{id}"]', f"{id}\ud800", "r" * 50_000]
+    changed += ["*", "harmonystream:r:*"]
+    return random.choice(changed)
+
+
+OWNERS = "ann-of-the-tests", "bob-of-the-tests"
+
+
+@pytest.mark.parametrize("seal", [None, "a seal of the tests, long enough"])
+def test_one_key_reaches_changes_and_evicts_nothing_of_another(tmp_path, seal):
+    random = Random(5)
+    keys = Keys({sha256(key.encode()).hexdigest(): key for key in OWNERS})
+    limits = Limits(stored=12, tokens_per_minute=1000, concurrent_per_key=3)
+    with valkey(tmp_path) as store, ExitStack() as stack:
+        state = redis_state.RedisState(store.url, limits, seal=seal)
+        options = {"keys": keys, "limits": limits, "store": state}
+        made = stack.enter_context(gateway(script_of(ANSWER), app_options=options))
+        ann, bob = ({"authorization": f"Bearer {key}"} for key in OWNERS)
+        body = {"model": next(iter(made.own.models)), "input": "a secret of ann"}
+
+        def ask(headers, **more):
+            return made.http.post("/v1/responses", content=json.dumps({**body, **more}), headers={**JSON, **headers})
+
+        first = [ask(ann).json() for _ in range(3)]
+        ids = [one["id"] for one in first] + [item["id"] for one in first for item in one["output"]]
+        kept = {one["id"]: made.http.get(f"/v1/responses/{one['id']}", headers=ann).json() for one in first}
+
+        def attack():
+            id = hostile_ids(random, ids)
+            told = {**bob, "x-request-id": random.choice(ids), "x-owner": OWNERS[0]}
+            path = f"/v1/responses/{quote(id, safe='', errors='replace')}"
+            reference = [{"type": "item_reference", "id": id}, {"role": "user", "content": "?"}]
+            return random.choice(
+                (
+                    lambda: made.http.get(path, headers=told),
+                    lambda: made.http.get(f"{path}?stream=true", headers=told),
+                    lambda: made.http.get(f"{path}/input_items?limit=100", headers=told),
+                    lambda: made.http.delete(path, headers=told),
+                    lambda: made.http.post(f"{path}/cancel", headers=told),
+                    lambda: ask(told, input="?", previous_response_id=id),
+                    lambda: ask(told, input=reference),
+                    lambda: ask(told, input="?", previous_response_id=[id]),
+                )
+            )()
+
+        for _ in range(200):
+            answer = attack()
+            assert answer.status_code in (307, 400, 404, 405, 429), (answer.status_code, answer.text)
+            assert "secret" not in answer.text and "Hi there!" not in answer.text
+        refused = 0
+        while refused < 3:  # bob uses all that he may, and stores more than there is room for
+            refused += ask(bob, input="?").status_code == 429
+        assert made.http.get("/health/ready").json()["store"] == "ok"
+        assert ask(ann).status_code == 200
+        for id, response in kept.items():
+            assert made.http.get(f"/v1/responses/{id}", headers=ann).json() == response
+            assert ask(ann, previous_response_id=id).status_code == 200
+        said = b"".join(path.read_bytes() for path in (tmp_path / "appendonlydir").rglob("*.aof"))
+    names = b" ".join(re.findall(rb"harmonystream:[^\r]*", said))
+    assert len(names) > 1000
+    for word in (*OWNERS, *ids):
+        assert word.encode() not in (names if seal is None else said)
+    assert (b"secret" in said) == (seal is None)
