@@ -34,22 +34,22 @@ KEY = "a-key-of-the-tests"
 
 
 class Process:
-    """One of the gateways, which can be killed, stopped and started again at the same port."""
+    """One of the gateways, which can be killed, stopped and started again at the same port. more: of its command."""
 
-    def __init__(self, folder, store, engine, more):
+    def __init__(self, folder, store, *more, name="gateway-1", env=ENV):
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
-        command = compose()["services"]["gateway-1"]["command"]
+        command = compose()["services"][name]["command"]
         command = [word.replace("valkey://store:6379", store.url) for word in command]
         command = [word.replace("/etc/gateway/gateway.toml", str(FOLDER / "gateway.toml")) for word in command]
-        self._command = [sys.executable, "-m", "harmonystream", "serve", "--port", str(self.port), *command]
-        self._command += ["--engine", engine, "--model", GPT_OSS, "--served", "m", *more]
+        self._command = [sys.executable, "-m", "harmonystream", "serve", "--port", str(self.port), *command, *more]
+        self._env = env
         self._log = folder / f"gateway-{self.port}.log"
         self.start()
 
     def start(self):
         with self._log.open("ab") as log:
-            self.process = subprocess.Popen(self._command, env=ENV, stdout=log, stderr=log)
+            self.process = subprocess.Popen(self._command, env=self._env, stdout=log, stderr=log)
 
     def is_ready(self):
         assert self.process.poll() is None, self.said()
@@ -100,7 +100,8 @@ def three(folder, engine, *more, kind=None):
             more = [*more, "--render", url]
             url = f"{kind}={url}"
         store = stack.enter_context(valkey(folder))
-        processes = [Process(folder, store, url, more) for _ in range(3)]
+        engines = ["--engine", url, "--model", GPT_OSS, "--served", "m"]
+        processes = [Process(folder, store, *engines, *more) for _ in range(3)]
         try:
             for one in processes:
                 until(one.is_ready)
@@ -266,15 +267,45 @@ def test_a_rolling_restart_under_load_loses_no_answer(tmp_path):
         assert served[True] > 80
 
 
-def test_the_composition_runs_what_there_is():
+def test_the_composition_is_valid_and_names_what_there_is():
+    specification = pytest.importorskip("compose_spec")
+    specification.PyCompose.from_yaml((FOLDER / "compose.yaml").read_text("utf-8"))
     services = compose()["services"]
-    assert list(services) == ["store", "gateway-1", "gateway-2", "gateway-3", "balancer"]
-    assert "valkey://store:6379" in services["gateway-1"]["command"]
-    dockerfile = services["gateway-1"]["build"]["dockerfile"]
-    assert (FOLDER.parents[2] / dockerfile).is_file()
     for one in services.values():
+        assert set(one.get("depends_on", ())) <= services.keys()
+        if "build" in one:
+            assert (FOLDER / one["build"]["context"] / one["build"]["dockerfile"]).is_file()
         for mounted in one.get("volumes", ()):
             source = mounted.split(":")[0]
-            assert source == "store" or (FOLDER / source).is_file()
-    mounts = {name: one.get("volumes", ()) for name, one in services.items()}
-    assert mounts["gateway-1"] == ["./gateway.toml:/etc/gateway/gateway.toml:ro"]
+            assert source in compose()["volumes"] or (FOLDER / source).is_file()
+    hosts = re.findall(r"server ([\w-]+):8000", (FOLDER / "nginx.conf").read_text("utf-8"))
+    assert hosts == services["balancer"]["depends_on"]
+
+
+@pytest.mark.parametrize("seal", [{}, {"HARMONYSTREAM_STORE_SEAL": "5ea1" * 16}])
+def test_the_composition_as_plain_commands_serves_the_recorded_conversation(tmp_path, seal):
+    services = compose()["services"]
+    program, *words = services["store"]["command"]
+    assert program == "valkey-server"
+    lines = [line.strip() for line in " ".join(words).split("--") if line]
+    with ExitStack() as stack:
+        store = stack.enter_context(valkey(tmp_path, *lines))
+        processes = [Process(tmp_path, store, name=f"gateway-{number}", env={**ENV, **seal}) for number in (1, 2, 3)]
+        for one in processes:
+            stack.callback(one.process.wait, 20)
+            stack.callback(one.process.kill)
+        for one in processes:
+            until(one.is_ready)
+        address = stack.enter_context(nginx_before("", tmp_path, site(processes)))
+        http = stack.enter_context(httpx2.Client(base_url=f"http://{address}", timeout=60))
+        until(lambda: http.get("/health/ready").json().items() >= {"store": "ok", "gateways": 3}.items())
+        last = {}
+        for _ in range(6):  # nginx asks one gateway after the other
+            answer = http.post("/v1/responses", json={"model": "gpt-oss", "input": "Weather?", **last})
+            assert (answer.status_code, answer.json()["store"]) == (200, True), answer.text
+            last = {"previous_response_id": answer.json()["id"]}
+        asked = {"model": "gpt-oss", "messages": [{"role": "user", "content": "Weather?"}]}
+        assert http.post("/v1/chat/completions", json=asked).json()["choices"][0]["message"]
+        assert http.post("/v1/messages", json={**asked, "max_tokens": 500}).json()["content"]
+        assert {http.get(f"/{path}").status_code for path in ("metrics", "inspect")} == {404}
+    assert all('"api": "responses"' in one.said() for one in processes)
