@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from math import isnan
 from typing import Any
 
-__all__ = ["check_flag", "check_function", "check_mapping", "check_number", "check_text", "shown"]
+__all__ = ["check_flag", "check_function", "check_mapping", "check_names", "check_number", "check_text", "shown"]
 
 
 def shown(value: object) -> str:
@@ -41,6 +41,12 @@ def check_mapping(name: str, value: object, *, none: bool = True) -> None:
         return
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise TypeError(f"{name} is a mapping of names{' or None' if none else ''}, not {shown(value)}")
+
+
+def check_names(name: str, value: object) -> None:
+    """Raises TypeError unless it is a collection of strings. A single string would count as its characters."""
+    if isinstance(value, str) or not isinstance(value, Collection) or not all(isinstance(one, str) for one in value):
+        raise TypeError(f"{name} is a list of names, not {shown(value)}")
 
 
 def check_function(name: str, value: object) -> None:

@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from command import ENV
 import harmonystream as hs
 from harmonystream import gateway
 from harmonystream.cli import main
+from harmonystream.integrations import starlette
 
 IN_PYTHON = r"""
 hs.Parser("hermse")
@@ -220,6 +222,23 @@ hs.inside.JsonScanner().feed(7)
 hs.prompts.normalize(7)
 hs.prompts.normalize([{"role": "usr", "content": ""}])
 hs.prase("a")
+gateway.app(G2, limits=5)
+gateway.app(G2, keys="sk-1")
+gateway.app(G2, unsupported="drop")
+gateway.app(G2, origins="https://example.com")
+gateway.app(G2, hosts="example.com")
+gateway.app(G2, inspect="yes")
+gateway.app(G2, trace=5)
+gateway.Model("m", hs.engines.Recorded(), family="gpt-oss", tools=[5])
+gateway.Model("m", hs.engines.Recorded(), family="gpt-oss", server_tools=[print])
+list(hs.agent_loop_sync(hs.engines.Recorded(), U, model="gpt-oss", system=5))
+hs.columns.render_many([U], model="gpt-oss", regions={"content"})
+hs.columns.render_many([U], model="gpt-oss", fields="ids")
+hs.render(U, model="gpt-oss", builtin="python")
+hs.render(U, model="gpt-oss", cutoff=5)
+hs.engines.Sampling(headers={"a": 1})
+starlette.whole_response(source(), hs.Parser())
+starlette.EventStreamResponse(source(), hs.Parser())
 hs.Parser.from_bytes(b"abc")
 hs.Parser.from_bytes(hs.Parser().to_bytes(), format="hermes")
 hs.Parser().fork(7)
@@ -356,10 +375,17 @@ def begun(stream: Any) -> Any:
     return stream
 
 
+async def source_of_nothing() -> AsyncIterator[int]:
+    for tid in ():
+        yield tid
+
+
 def in_python(source: str) -> str:
     tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}
     user = [{"role": "user", "content": "Hi"}]
     names = {"hs": hs, "U": user, "TOOL": tool, "G": hs.vocab.o200k_harmony(), "s": begun, "gateway": gateway}
+    models = [gateway.Model("m", hs.engines.Recorded(), family="gpt-oss")]
+    names |= {"G2": models, "starlette": starlette, "source": source_of_nothing}
     try:
         made = eval(source, names)
         if asyncio.iscoroutine(made):

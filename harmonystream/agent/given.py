@@ -7,7 +7,7 @@ from dataclasses import fields
 from difflib import get_close_matches
 from typing import Any, TypeAlias
 
-from ..checks import check_text, shown
+from ..checks import shown
 from ..engines import Engine, Sampling
 from ..errors import PromptError
 from ..prompt import Template
@@ -73,7 +73,6 @@ def sampling_of(sampling: Any) -> Sampling:
 
 def with_system(messages: list[dict[str, Any]], text: str | None) -> list[dict[str, Any]]:
     """The messages, with this text at the beginning of the system message."""
-    check_text("system", text)
     if not text:
         return messages
     first = messages[0] if messages else {}

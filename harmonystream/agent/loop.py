@@ -164,6 +164,7 @@ class _Loop:
 
     def ask(self, system: str | None, answer: Any) -> None:
         """Set the text of the system message, and the form of the answer."""
+        check_text("system", system)
         self._form = None if answer is None else AnswerForm(answer)
         texts = [text for text in (system, None if self._form is None else self._form.request) if text is not None]
         self._messages = with_system(self._messages, "\n\n".join(texts))

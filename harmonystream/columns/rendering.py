@@ -17,6 +17,7 @@ from .._native.stream.arrow_out import Node
 from .._native.stream.label import label_rows_of, labeller_of
 from .._native.stream.many import bits, joined_ends
 from .._native.stream.parser import Parser
+from ..checks import check_names, shown
 from ..errors import PromptError
 from ..formats import Format, HeaderFormat
 from ..parsing_chunks import ParsedChunks
@@ -300,6 +301,10 @@ def _ends(lengths: Iterable[int]) -> array[int]:
 def _plan(
     tools: Any, fields: Sequence[str], regions: Collection[Region], roles: Collection[str], **options: Any
 ) -> _Plan:
+    check_names("fields", fields)
+    check_names("roles", roles)
+    if wrong := [one for one in regions if not isinstance(one, int)]:
+        raise TypeError(f"regions are some of hs.Region, such as hs.Region.CONTENT, not {shown(wrong[0])}")
     if unknown := set(fields) - set(FIELDS):
         raise ValueError(f"fields are some of {', '.join(FIELDS)}, not {', '.join(sorted(unknown))}")
     if unknown := set(roles) - _ROLES:

@@ -70,6 +70,8 @@ class Sampling:
         check_number("logprobs", self.logprobs, least=0, whole=True, none=True)
         check_mapping("extra", self.extra, none=False)
         check_mapping("headers", self.headers, none=False)
+        for name, value in self.headers.items():
+            check_text(f"the header {name}", value, none=False)
         if (
             isinstance(self.stop, (str, bytes, Mapping))
             or not isinstance(self.stop, Iterable)

@@ -32,7 +32,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ..checks import shown
+from ..checks import check_flag, check_names, shown
 from .answering import APIS, Api, Gateway, refusal
 from .generating.demo import demo_model
 from .generating.model import Model, connected
@@ -45,7 +45,7 @@ from .operating.state import LocalState, State, StateError, absent
 from .operating.tracing import Spans
 from .refused import Refused
 from .requests.bodies import Json
-from .requests.unsupported import Rule, rule_of
+from .requests.unsupported import RULES, Rule
 
 __all__ = ["app"]
 
@@ -86,13 +86,24 @@ def app(
     The application's `state.gateway` is the `Gateway`. Raises ValueError if a model cannot be served, and ImportError
     if spans need the extra `otel`.
     """
+    for name, names in (("origins", origins), ("hosts", hosts)):
+        check_names(name, names)
+    for name, flag in (("inspect", inspect), ("log_contents", log_contents)):
+        check_flag(name, flag)
+    for name, given, kind in (("limits", limits, Limits), ("keys", keys, Keys)):
+        if not isinstance(given, (kind, type(None))):
+            raise TypeError(f"{name} is a {kind.__name__} of {kind.__module__}, or None, not {shown(given)}")
+    if trace not in (None, False, True) and not hasattr(trace, "get_tracer"):
+        raise TypeError(f"trace is True, or a TracerProvider of OpenTelemetry, not {shown(trace)}")
+    if unsupported not in RULES:
+        raise ValueError(f"unsupported is one of {', '.join(RULES)}, not {shown(unsupported)}")
     spans = Spans(None if trace is True else trace) if trace else None
     served = [demo_model()] if models is None else models
     if not isinstance(served, Sequence) or not all(isinstance(one, Model) for one in served):
         raise TypeError(f"models is a list of Model, [Model(name, engine)], not {shown(served)}")
     limits = limits or Limits()
     state = _state(store, limits) if isinstance(store, str) else store or LocalState(limits, shared)
-    gateway = Gateway(served, keys, limits, spans, state, log_contents, rule_of(unsupported), hosts, origins)
+    gateway = Gateway(served, keys, limits, spans, state, log_contents, unsupported, hosts, origins)
     routes = _routes(gateway)
     if inspect:
         gateway.inspector = Inspector(gateway)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any, Protocol, TypeAlias
 
+from ..checks import shown
 from ..emit.chat import ChatStream
 from ..emit.common.usage import CHAT, counted
 from ..engines.base import Arrived, Finished, Sampled
@@ -69,6 +70,9 @@ class Reader:
         first = self.streams[0] if self.streams else None
         if self.streams != (list(first._streams) if isinstance(first, ChatStream) else [first]):
             raise ValueError("a response takes all streams of one ChatStream.several(), in order, or a single stream")
+        for stream in self.streams:
+            if not hasattr(stream, "is_new"):
+                raise TypeError(f"a stream is a ChatStream, ResponsesStream or MessagesStream, not {shown(stream)}")
         if not all(stream.is_new for stream in self.streams):
             raise ValueError("this stream has started already: each response needs a new one")
         self.stream = self.streams[0]  # the stream of the current item

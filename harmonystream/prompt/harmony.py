@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ..checks import check_names, check_text
 from ..errors import PromptError
 from .builtin import BUILTIN
 from .harmony_text import CUTOFF, DIALECTS, IDENTITY, Developer, HarmonyMessage, System
@@ -39,6 +40,12 @@ class HarmonyOptions(NamedTuple):
             raise PromptError(f"dialect is {self.dialect!r}; expected one of {', '.join(DIALECTS)}")
         if self.reasoning is not None and self.reasoning not in EFFORTS:
             raise PromptError(f"reasoning is {self.reasoning!r}; gpt-oss knows {', '.join(EFFORTS)}")
+        try:
+            check_names("builtin", self.builtin)
+            for name, text in (("identity", self.identity), ("cutoff", self.cutoff)):
+                check_text(name, text)
+        except TypeError as error:
+            raise PromptError(str(error)) from None
         if unknown := [name for name in self.builtin if name not in BUILTIN]:
             raise PromptError(f"builtin has {', '.join(unknown)}; gpt-oss knows {', '.join(BUILTIN)}")
 

@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 from ..._native.core.vocab import Vocab
 from ..._native.stream.parser import Parser
 from ...agent.support import supports_tools
-from ...checks import check_mapping, check_number, check_text, shown
+from ...checks import check_mapping, check_names, check_number, check_text, shown
 from ...engines import Engine, Sampling
 from ...engines.base import Rendered
 from ...errors import EngineError, HarmonyStreamError, PromptError, VocabError
@@ -26,6 +26,7 @@ from ...formats.files import format_of_model
 from ...prompt import Prompt, Template, render
 from ...prompt.dropping import Looked
 from ...prompt.families import family_of
+from ...prompt.tool_definitions import chat_tools
 from ...tools import Tools
 from ...vocab import from_tokenizers, o200k_harmony
 from ..limits import Limits
@@ -103,8 +104,13 @@ class Model:
                 f"reasoning_field{of} is 'reasoning', 'reasoning_content' or 'both', not {shown(self.reasoning_field)}"
             )
         for name in ("aliases", "fallback"):
-            if isinstance(names := getattr(self, name), str) or not all(isinstance(one, str) for one in names):
-                raise TypeError(f"{name}{of} is a list of names, not {shown(names)}")
+            check_names(name + of, getattr(self, name))
+        if not isinstance(self.server_tools, (Tools, type(None))):
+            raise TypeError(f"server_tools{of} is a Tools, such as hs.Tools(function), not {shown(self.server_tools)}")
+        try:
+            chat_tools(self.tools)
+        except PromptError as error:
+            raise ValueError(f"tools{of}: {error}") from None
 
 
 Failed = Callable[[str, str, EngineError], None]
