@@ -22,7 +22,7 @@ from .messages import normalize
 from .sources import Source, find
 from .tool_definitions import chat_tools
 
-__all__ = ["Rendered", "Template"]
+__all__ = ["Rendered", "Template", "reads_tools"]
 
 _GIVEN = frozenset({"messages", "tools", "add_generation_prompt"})
 _REASONING_FIELDS = frozenset({"reasoning_content", "thinking", "reasoning"})
@@ -91,11 +91,6 @@ class Template:
         keywords.
         """
         return frozenset(self._chosen(None).variables - _GIVEN - self.tokens.keys())
-
-    @property
-    def reads_tools(self) -> bool:
-        """Does the template for conversations with tools read them?"""
-        return "tools" in self._chosen([{}]).variables
 
     @cached_property
     def vocab(self) -> Vocab | None:
@@ -183,6 +178,11 @@ class Template:
             known = ", ".join(sorted(readable)) or "nothing else"
             raise PromptError(f"the template {chosen.label} does not read {', '.join(unknown)}; it reads {known}")
         return given
+
+
+def reads_tools(template: Template) -> bool:
+    """Does the template for conversations with tools read them?"""
+    return "tools" in template._chosen([{}]).variables
 
 
 _SWITCHES = ("enable_thinking", "thinking")

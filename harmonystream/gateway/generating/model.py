@@ -26,6 +26,7 @@ from ...formats.files import format_of_model
 from ...prompt import Prompt, Template, render
 from ...prompt.dropping import Looked
 from ...prompt.families import family_of
+from ...prompt.template import reads_tools
 from ...prompt.tool_definitions import chat_tools
 from ...tools import Tools
 from ...vocab import from_tokenizers, o200k_harmony
@@ -166,7 +167,7 @@ class Served:
     def _why_no_calls(self) -> str | None:
         if not supports_tools(self.row):
             return f"its format, {self.row.name}, has no calls"
-        if self._template is not None and not self._template.reads_tools:
+        if self._template is not None and not reads_tools(self._template):
             return "its chat template does not write tools"
         return None
 
