@@ -70,7 +70,7 @@ def dropped(
         {**tool, "function": {**tool["function"], "name": word(f"the tool {tool['function']['name']}")}}
         for tool in definitions
     ]
-    shapes = [] if looked is None else _shapes(chat, owners[-1], way)
+    shapes = [] if looked is None else _shapes(chat, owners, way)
     lost = None if looked is None else looked.known(shapes)
     if lost is None:
         try:
@@ -103,7 +103,7 @@ def _shadow(message: dict[str, Any], where: str, word: Callable[[str], str]) -> 
     return made
 
 
-def _shapes(chat: Sequence[dict[str, Any]], tools: _Owner, way: Hashable) -> list[int]:
+def _shapes(chat: Sequence[dict[str, Any]], owners: Sequence[_Owner], way: Hashable) -> list[int]:
     """The shape of each message, and last that of the tools, as hashes: clients choose how long names are.
 
     A message's shape has the kinds of the messages next to it, and whether it is after the user's last one and after
@@ -112,7 +112,9 @@ def _shapes(chat: Sequence[dict[str, Any]], tools: _Owner, way: Hashable) -> lis
     kinds = [(message["role"], "tool_calls" in message) for message in chat]
     at = {kind: i for i, kind in enumerate(kinds)}
     asked, answered = at.get(("user", False), -1), at.get(("assistant", False), -1)
-    around = zip(map(_shape, chat), [None, *kinds], [*kinds[1:], None])
+    tools = owners[-1]
+    own = ((len(owner), _shape(message)) for owner, message in zip(owners, chat))
+    around = zip(own, [None, *kinds], [*kinds[1:], None])
     made = [hash((way, bool(tools), i > asked, i > answered, *shapes)) for i, shapes in enumerate(around)]
     return [*made, hash((way, frozenset(kinds), *kinds[:1], *kinds[-1:], *(name for name, _ in tools)))]
 
