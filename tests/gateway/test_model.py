@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 
 import pytest
+from command import ENV
 from families import QWEN, QWEN_PLAIN, tokenizer
 from gateways import ANSWER, gateway, script_of
 from upstream import Upstream, serving
@@ -228,3 +231,45 @@ def test_models_that_cannot_be_served():
     with pytest.raises(ValueError, match="needs its chat template"):
         served([Model("Qwen/Qwen2.5-7B", Recorded())])
     assert served([Model("a", Recorded(), family="gpt-oss")])["a"].row.name == "harmony"
+
+
+FIRST = """
+import asyncio, json, sys
+from harmonystream.gateway import app
+from harmonystream.gateway.generating.demo import demo_model
+
+made = app([demo_model(0)])
+SAID = {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 99}
+ASKED = {"chat/completions": SAID, "messages": SAID, "responses": {"input": "Hi"}}
+
+
+async def ask(path, body):
+    sent = [{"type": "http.request", "body": json.dumps(body).encode()}]
+
+    async def receive():
+        return sent.pop() if sent else await asyncio.Event().wait()
+
+    async def send(message):
+        assert message.get("status", 200) == 200, message
+
+    headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": f"/v1/{path}", "query_string": b"", "headers": headers}
+    await made({**scope, "client": ("127.0.0.1", 1), "app": made}, receive, send)
+
+
+async def main():
+    async with made.router.lifespan_context(made):
+        before = set(sys.modules)
+        for path, body in ASKED.items():
+            for stream in (False, True):
+                await ask(path, {**body, "stream": stream})
+        print(sorted(set(sys.modules) - before))
+
+
+asyncio.run(main())
+"""
+
+
+def test_no_request_waits_for_a_module():
+    done = subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True, check=True, env=ENV)
+    assert done.stdout.splitlines()[-1] == "[]"
