@@ -178,11 +178,14 @@ def _pieces(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What each output adds to the one before it, as SGLang returns with --incremental-streaming-output."""
     made, ids, characters = [], 0, 0
     for output in outputs:
-        about = dict(output["meta_info"])
+        about, count = dict(output["meta_info"]), len(output["output_ids"])
+        for name in ("output_token_logprobs", "output_top_logprobs"):  # as long as they are when SGLang makes the piece
+            if name in about:
+                about[name] = about[name][:count]
         _slice_streaming_output_meta_info(about, ids)
         text, new = output["text"], output["output_ids"][ids:]
         made.append({**output, "text": text[characters:], "output_ids": new, "meta_info": about})
-        ids, characters = len(output["output_ids"]), len(text)
+        ids, characters = count, len(text)
     return made
 
 
