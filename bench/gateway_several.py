@@ -38,6 +38,8 @@ from nginx_config import NGINX, STORE, free_ports, several, write_config
 GATEWAYS = ENGINES = 3
 RATE = 6_000
 """Tokens a minute of the key with a limit."""
+PATIENCE = 240
+"""Seconds that a client waits. nginx asks each of three gateways, and a request waits in each queue for a minute."""
 KEYS = ("streams", "one", "other", "limited")
 SETTINGS = """
 keys = "keys.txt"
@@ -190,7 +192,7 @@ class Keepers:
 
     async def run(self, seconds: float) -> None:
         until = asyncio.get_running_loop().time() + seconds
-        async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(120)) as session:
+        async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(PATIENCE)) as session:
             talks = [self._talk(session, owner, at, until) for owner in self.promised for at in range(4)]
             await asyncio.gather(*talks, self._spend(session, until))
 
@@ -201,7 +203,7 @@ class Keepers:
             async with session.post(f"{self._url}/v1/responses", json=body, headers=headers_of(owner)) as response:
                 text = await response.text()
                 return response.status, json.loads(text) if text.startswith("{") else text
-        except aiohttp.ClientError as error:
+        except (aiohttp.ClientError, asyncio.TimeoutError) as error:
             if not self._everything.may_break(began):
                 self.wrong.append(f"{owner}: {error!r}")
             return 0, None
