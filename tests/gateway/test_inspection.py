@@ -138,6 +138,30 @@ def test_the_page_shows_the_stream_in_a_browser(stream, tmp_path):
         assert '"type":"ToolCallStart"' in dom
 
 
+@needs_chromium
+def test_the_timeline_has_the_colours_of_the_scheme_that_is_shown(tmp_path):
+    """Also after the scheme changes while the page is open."""
+    (tmp_path / "page.html").write_text(page_with(inspected(ids_of(ANSWER), "harmony", None)), "utf-8")
+
+    async def look():
+        async with browsing(tmp_path) as page:
+
+            async def turn(scheme):
+                features = [{"name": "prefers-color-scheme", "value": scheme}]
+                await page.call("Emulation.setEmulatedMedia", features=features)
+
+            await turn("light")
+            await page.go((tmp_path / "page.html").as_uri())
+            await page.until("document.querySelectorAll('.t').length > 5")
+            light = await page.value("$('timeline').toDataURL()")
+            await turn("dark")
+            await page.until(f"$('timeline').toDataURL() != {json.dumps(light)}")
+            await turn("light")
+            await page.until(f"$('timeline').toDataURL() == {json.dumps(light)}")
+
+    asyncio.run(look())
+
+
 def test_streams_are_shown_while_they_run_and_to_their_owner_alone():
     keys = Keys({line_of(name, name.upper()).split()[1]: name for name in ("ann", "bob")})
     options = {"keys": keys, "inspect": True}
