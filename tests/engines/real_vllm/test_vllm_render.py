@@ -1,4 +1,4 @@
-"""vLLM's own server with tokens in and tokens out, its renderer's prompts, and the gateway in front of both."""
+"""vLLM's own servers, which write the prompts and take ids, and the gateway in front of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import httpx2
 from gateways import serving
 
 import harmonystream as hs
-from harmonystream.engines import VllmTokens
+from harmonystream.engines import Completions, VllmTokens
 from harmonystream.gateway import Model, app
 
 TOOL = {
@@ -30,10 +30,18 @@ CALL = '<tool_call>\n{"name": "add", "arguments": {"a": 12}}\n</tool_call><|im_e
 ANSWER = "<think>\nLet me see.\n</think>\n\n成都: 11 °C 🐼.<|im_end|>"
 
 
-@pytest.fixture(scope="module", params=["names", "tokens"])
-def host(server: Any, request: pytest.FixtureRequest) -> Any:
-    """With `--enable-scale-out`, and with `--tokens-only` besides, where nothing is detokenized."""
-    return server("qwen3", request.param)
+WAYS = {"tokens": ("names", VllmTokens), "tokens-only": ("tokens", VllmTokens), "completions": ("names", Completions)}
+"""For each way to ask: how the server was started, and who asks. With `--tokens-only` nothing is detokenized."""
+
+
+@pytest.fixture(scope="module", params=WAYS)
+def way(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def host(server: Any, way: str) -> Any:
+    return server("qwen3", WAYS[way][0])
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +50,8 @@ def renderer(server: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def http(host: Any, renderer: Any) -> Iterator[Any]:
-    engine = VllmTokens(host.url, render=renderer.url)
+def http(host: Any, renderer: Any, way: str) -> Iterator[Any]:
+    engine = WAYS[way][1](host.url, render=renderer.url)
     model = Model("tiny", engine, format=host.format, tokenizer=host.model / "tokenizer.json")
     with serving(app([model])) as url, httpx2.Client(base_url=url, timeout=60) as made:
         yield made
@@ -85,7 +93,7 @@ def test_calls_with_the_tools_of_the_engines_template(host: Any, http: Any) -> N
     assert '"name": "add"' in said
 
 
-def test_what_is_ours(host: Any, http: Any) -> None:
+def test_what_is_ours(host: Any, http: Any, way: str) -> None:
     play(host, ANSWER)
     assert ask(http, stop=" 11").json()["choices"][0]["message"]["content"] == "成都:"
     play(host, ANSWER)
@@ -108,7 +116,7 @@ def test_what_is_ours(host: Any, http: Any) -> None:
     assert answer.status_code == 200
     asked = host.asked()
     assert (json.loads(asked["json"]) if isinstance(asked["json"], str) else asked["json"]) == {"type": "object"}
-    assert asked["reasoning_ended"] is True
+    assert asked["reasoning_ended"] is (True if way == "tokens" else None)
 
 
 def test_a_client_that_leaves_ends_the_generation(host: Any, http: Any) -> None:
