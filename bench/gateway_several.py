@@ -151,6 +151,11 @@ class Everything:
             process.send_signal(signal.SIGTERM if name == "nginx" else signal.SIGKILL)  # nginx has a worker of its own
             process.wait()
 
+    def said_by_nginx(self) -> str:
+        """Its last errors, which tell why it answered for a gateway."""
+        said = (self._folder / "error.log").read_text("utf-8", "replace").splitlines()
+        return "\n".join(line[:300] for line in said[-60:])
+
     def tracebacks(self) -> list[str]:
         logs = "".join(path.read_text("utf-8", "replace") for path in self._folder.glob("gateway-*.log"))
         return [f"a traceback in the log: …{trace[:1500]}" for trace in logs.split("Traceback")[1:4]]
@@ -311,6 +316,8 @@ def main() -> int:
         finally:
             everything.stop()
         wrong += everything.tracebacks()
+        if wrong:
+            print(everything.said_by_nginx())
     return show(figures, wrong)
 
 
