@@ -153,6 +153,7 @@ engines-vllm: $(ENGINES_VLLM)/done
 		tests/integrations/test_host_names.py
 	$(ENGINES_VLLM)/bin/python -m bench.vllm_plugins
 	$(SUPPORT) $(ENGINES_VLLM)/bin/python tests/engines/real_vllm/server_costs.py
+	$(SUPPORT) $(ENGINES_VLLM)/bin/python tests/engines/real_vllm/tokens_costs.py
 	$(SUPPORT) $(ENGINES_VLLM)/bin/python tests/engines/real_vllm/derender_costs.py
 	$(SUPPORT) $(ENGINES_VLLM)/bin/python tests/engines/real_vllm/versus.py
 	$(SUPPORT) $(ENGINES_VLLM)/bin/python tests/engines/real_vllm/every_cut.py
