@@ -414,6 +414,23 @@ def test_tokens_whose_report_was_lost_count_once(daemon):
     states(daemon, main)
 
 
+def test_gateways_that_come_and_go_leave_no_more_than_a_hundred_numbers(daemon):
+    """A key that is always busy never expires."""
+    quota = Quota(0, 60_000)
+
+    async def main(state, other):
+        name = f"harmonystream:tokens:{state._seal.name('ann')}"
+        for number in range(350):
+            state.me = f"gateway {number}"
+            state.take("ann", 100, quota)
+            await state._told()
+            assert await other._link.client.hlen(name) <= 103
+        left = float(await other._link.client.hget(name, "left"))
+        assert 60_000 - 350 * 100 <= left <= 60_000 - 350 * 100 + 1000 * 30
+
+    states(daemon, main)
+
+
 # --- a store that is not there ----------------------------------------------------------------------------------------
 
 

@@ -80,12 +80,13 @@ TAKE = (
 local rate, turn = tonumber(ARGV[2]), 'turn:' .. ARGV[3]
 if redis.call('HGET', KEYS[1], turn) == ARGV[4] then return end
 local left = left_of(KEYS[1], rate, now) - ARGV[1]
+if redis.call('HLEN', KEYS[1]) > 100 then redis.call('DEL', KEYS[1]) end -- most of these gateways are long gone
 redis.call('HSET', KEYS[1], 'left', tostring(left), 'at', tostring(now), turn, ARGV[4])
 redis.call('EXPIRE', KEYS[1], math.ceil((rate - left) * 60 / rate) + 60)
 """
 )
 """KEYS: tokens. ARGV: how many, the limit, this gateway, the number of this report: one that is sent again because its
-answer was lost counts once."""
+answer was lost counts once. The numbers of a hundred gateways are kept."""
 
 READ = """
 local size = redis.call('HSTRLEN', KEYS[1], 'input') + redis.call('HSTRLEN', KEYS[1], 'response')
