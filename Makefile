@@ -7,7 +7,7 @@ SOAK_STREAMS ?= 500
 ROWS ?= 1000000
 PORT ?= 8000
 WORKERS ?= 2
-RELEASES ?= vllm sglang
+RELEASES ?= vllm sglang lmdeploy
 OLD := .venv-bench-004
 RIVALS := .venv-bench-rivals
 LITELLM := .venv-bench-litellm
@@ -165,10 +165,10 @@ engines-sglang: $(ENGINES_SGLANG)/done
 	$(SUPPORT) $(ENGINES_SGLANG)/bin/python tests/engines/real_sglang/versus_sglang.py
 	$(SUPPORT) $(ENGINES_SGLANG)/bin/python -W ignore tests/engines/real_sglang/every_cut_sglang.py
 
-# Which names of vLLM's and SGLang's newest wheels, pre-releases too, are not as our tables have them. Their wheels are
-# unpacked beside those of `make engines-vllm` and `make engines-sglang`, and nothing else of these environments changes.
+# Which names of the newest wheels of vLLM, SGLang and LMDeploy, pre-releases too, are not as our tables have them. The
+# wheels are unpacked beside those of `make engines-vllm` and so on, and nothing else of these environments changes.
 # Other releases: make engines-next RELEASES='vllm==0.32.0 sglang==0.5.22'
-engines-next: $(ENGINES_VLLM)/done $(ENGINES_SGLANG)/done
+engines-next: $(ENGINES_VLLM)/done $(ENGINES_SGLANG)/done $(ENGINES_LMDEPLOY)/done
 	failed=0; for release in $(RELEASES); do \
 		python=.venv-engines-$${release%%==*}/bin/python; \
 		$$python -m pip --disable-pip-version-check --quiet install --pre --no-deps --upgrade --only-binary :all: \

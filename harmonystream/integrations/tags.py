@@ -1,47 +1,72 @@
-"""The grammar of a request's calls, for engines that have xgrammar."""
+"""The grammar of a request, for engines that have xgrammar."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from xgrammar import StructuralTag
-from xgrammar.structural_tag import OrFormat
 
 from ..errors import GrammarError
-from ..formats import HeaderFormat
 from ..grammars import grammar
 from .model import Model, tool_dicts
 
-__all__ = ["tag_of"]
+__all__ = ["Start", "is_constrained", "tag_of"]
+
+Start = Literal["content", "reasoning"]
 
 _log = logging.getLogger("harmonystream")
 
 
-def tag_of(model: Model, tools: Sequence[Any], choice: Any, *, parallel: bool, thinks: bool = False) -> Any:
-    """xgrammar's `StructuralTag`; None if the format has no calls.
+def is_constrained(
+    tools: Sequence[dict[str, Any]], choice: Any, *, parallel: bool, answer: Mapping[str, Any] | None
+) -> bool:
+    """Does a request with tools ask for more than an answer or calls, each as the model likes?"""
+    if choice not in (None, "auto") or not parallel or answer is not None:
+        return True
+    return any((tool.get("function") or tool).get("strict") is True for tool in tools)
 
-    choice: the request's `tool_choice`. thinks: True if the prompt may have opened reasoning.
+
+def tag_of(
+    model: Model,
+    tools: Sequence[Any],
+    choice: Any,
+    *,
+    parallel: bool,
+    strict: bool | None = None,
+    start: Start = "content",
+    answer: Mapping[str, Any] | None = None,
+) -> Any:
+    """xgrammar's `StructuralTag`; None if the format has no calls, or the answer's schema cannot be kept.
+
+    choice: the request's `tool_choice`. strict, start: as in `hs.grammar`. answer: the JSON Schema of an answer. Then
+    the output is either calls or this answer, unless a call is required.
 
     A strict tool must be called with arguments that fit. What cannot be kept of a schema is logged, and the grammar
     allows more there.
     """
-    row = model.format
-    starts: list[Literal["content", "reasoning"]] = ["content"]
-    if thinks and not isinstance(row, HeaderFormat) and row.think is not None:
-        starts.append("reasoning")
     wanted, allowed = _choice(choice)
     given = [tool for tool in tool_dicts(tools) if allowed is None or _name(tool) in allowed]
+    answer = answer if wanted in ("auto", "none") else None
     try:
-        made = [grammar(row, given, choice=wanted, parallel=parallel, start=start, exact=False) for start in starts]
-        tags = [StructuralTag.model_validate_json(one.structural_tag(model.vocab)) for one in made]
+        made = grammar(
+            model.format,
+            given,
+            choice=wanted,
+            parallel=parallel,
+            strict=strict,
+            start=start,
+            answer=answer,
+            exact=False,
+        )
+        tag = StructuralTag.model_validate_json(made.structural_tag(model.vocab))
     except GrammarError as error:
         _log.warning("no grammar for the calls of a request: %s", error)
         return None
-    for note in made[0].wider("structural_tag", model.vocab):
-        _log.warning("the grammar of a request allows more than its tools: %s", note)
-    return tags[0] if len(tags) == 1 else StructuralTag(format=OrFormat(elements=[one.format for one in tags]))
+    for note in made.wider("structural_tag", model.vocab):
+        _log.warning("the grammar of a request allows more than it asks for: %s", note)
+    return tag
 
 
 def _choice(choice: Any) -> tuple[str, list[str] | None]:

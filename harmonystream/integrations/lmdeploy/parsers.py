@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, ClassVar
 
 import shortuuid
@@ -31,7 +31,7 @@ from ..counters import count_repairs, count_stream
 from ..deltas import Deltas
 from ..model import HIDDEN, Model, joined, model_of, parser_for, tool_dicts
 from ..parser_names import NAME, names
-from ..tags import tag_of
+from ..tags import is_constrained, tag_of
 
 __all__ = ["HarmonyParser", "TagsParser", "register_parsers"]
 
@@ -57,17 +57,14 @@ def _telling(stock: Callable[..., Any]) -> Callable[..., Any]:
         _WAITING.set(None)
         made = await stock(*args, **more)
         if parser is not None:
-            parser.prompt = made.inputs["input_ids"]
-            parser.config = made.gen_config
+            parser.begin(made)
         return made
 
     return preprocess
 
 
 class NamedTools(ToolParser):  # type: ignore[misc]
-    """Provides the grammar of calls, but reads no calls."""
-
-    model: ClassVar[Model]
+    """Says that the server has calls, but reads no calls."""
 
     @classmethod
     def get_tool_open_tag(cls) -> str:
@@ -76,12 +73,8 @@ class NamedTools(ToolParser):  # type: ignore[misc]
 
     @classmethod
     def build_required_response_format(cls, tools: list[Any], *, reasoning: bool) -> dict[str, Any]:
-        """The grammar of the row. Raises ValueError if the format has no calls."""
-        tag = tag_of(cls.model, tools, "required", parallel=True, thinks=reasoning)
-        if tag is None:
-            raise ValueError(f"models of the format {cls.model.format.name!r} call no tools")
-        made: dict[str, Any] = tag.model_dump(mode="json")
-        return made
+        """LMDeploy asks for a grammar here. `Reads` replaces it."""
+        return {}
 
 
 class Reads:
@@ -100,6 +93,8 @@ class Reads:
     tool_parser_cls: ClassVar[Any]
     reasoning_parser_cls: ClassVar[Any]
     _deltas: Deltas | None = None
+    _tag: Callable[..., Any] | None = None
+    """Makes the grammar of the request, for a prompt that leaves the model at `start`. None: it has none of ours."""
 
     @classmethod
     def set_parsers(
@@ -121,7 +116,7 @@ class Reads:
             raise TypeError(f"LMDeploy does not serve this model's architecture with {cls.model.format.name!r}")
         cls.hides = cls.headers or tool_parser_name is not None
         if tool_parser_name and not cls.headers:
-            cls.tool_parser_cls = type("NamedTools", (NamedTools,), {"model": cls.model})
+            cls.tool_parser_cls = NamedTools
         if reasoning_parser_name and not cls.headers:
             cls.reasoning_parser_cls = ReasoningParser
 
@@ -131,7 +126,40 @@ class Reads:
         """
         self._tools = () if request.tool_choice == "none" else tool_dicts(request.tools)
         self.reasoning_tokens = self._read = 0
+        if self.hides and (self._tools or request.tool_choice == "required"):
+            self._constrain(request)
         _WAITING.set(self)
+
+    def _constrain(self, request: Any) -> None:
+        """Give LMDeploy the grammar of a request with tools. LMDeploy itself makes one only for required calls and for
+        gpt-oss, and drops a form of the answer then. It does not know which tools are strict, so all of them are.
+
+        Raises ValueError if a call is required, and there is no tool, or the format has no calls.
+        """
+        form, answer = request.response_format, None
+        if form is not None and form.type == "json_object":
+            answer = {"type": "object"}
+        elif form is not None and form.type == "json_schema":
+            answer = form.json_schema.json_schema
+        elif form is not None and form.type != "text" and request.tool_choice == "auto":
+            return  # a regular expression, which LMDeploy keeps
+        choice, parallel = request.tool_choice, request.parallel_tool_calls is not False
+        if not self.headers and not is_constrained(self._tools, choice, parallel=parallel, answer=answer):
+            return
+        self._tag = partial(tag_of, self.model, self._tools, choice, parallel=parallel, strict=True, answer=answer)
+        tag = self._tag()
+        if tag is not None:
+            self.request = self.request.model_copy(update={"response_format": tag.model_dump(mode="json")})
+        elif choice == "required":
+            raise ValueError(f"a call is required: name tools, of a model that has calls ({self.model.format.name!r})")
+
+    def begin(self, made: Any) -> None:
+        """Take the prompt, which may have opened the reasoning. made: LMDeploy's PreprocessedRequest."""
+        self.prompt, self.config = made.inputs["input_ids"], made.gen_config
+        if self._tag is not None and self.model.markup.where(self.prompt) == "reasoning":
+            tag = self._tag(start="reasoning")
+            if tag is not None:
+                self.config.response_format = tag.model_dump(mode="json")
 
     def stream_chunk(self, delta_text: str, delta_token_ids: list[int], **more: Any) -> list[tuple[DeltaMessage, bool]]:
         """The messages of one step of the engine, each with a flag: does it contain calls?"""
@@ -214,8 +242,8 @@ class TagsParser(Reads, BaseResponseParser):  # type: ignore[misc]
 
 
 class HarmonyParser(Reads, GptOssResponseParser):  # type: ignore[misc]
-    """The parser for gpt-oss, with LMDeploy's own grammars. It asks for the token that ends the output, which also ends
-    a call. If a stop word of the client ended it, the token is text, and is not shown.
+    """The parser for gpt-oss. It asks for the token that ends the output, which also ends a call. If a stop word of the
+    client ended it, the token is text, and is not shown.
     """
 
     headers = True

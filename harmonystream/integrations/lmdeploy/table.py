@@ -43,7 +43,15 @@ NAMES: dict[str, tuple[HostName, ...]] = {
             "the prompt, and where an output ends",
             *(f"lmdeploy.serve.core.async_engine:PreprocessedRequest.{name}" for name in ("inputs", "gen_config")),
             *(f"lmdeploy.messages:GenerationConfig.{name}" for name in ("max_new_tokens", "stop_token_ids")),
+            "lmdeploy.messages:GenerationConfig.response_format",
             f"{_PROTOCOL}:ChatCompletionRequest.include_stop_str_in_output",
+        ),
+        *_plain(
+            "grammars",
+            f"{_PARSERS}.tool_parser:ToolParser.build_required_response_format",
+            *(f"{_PROTOCOL}:ChatCompletionRequest.{name}" for name in ("response_format", "parallel_tool_calls")),
+            *(f"{_PROTOCOL}:ResponseFormat.{name}" for name in ("type", "json_schema")),
+            f"{_PROTOCOL}:JsonSchema.json_schema",
         ),
         *(
             name

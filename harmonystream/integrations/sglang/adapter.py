@@ -12,6 +12,7 @@ from ..counters import count_stream
 from ..model import Model, model_of, tool_dicts
 from ..parser_names import names
 from .chunks import ChatChunks
+from .grammars import Grammars
 from .reader import Prompt, Reader
 
 __all__ = ["Adapter", "adapter_for", "remember_prompt"]
@@ -52,6 +53,7 @@ class Adapter:
 
     def __init__(self, serving: Any, model: Model) -> None:
         self._serving, self._model = serving, model
+        self.grammars = Grammars(serving, model)
 
     def parse_chat_response(
         self, *, request: Any, output_ids: list[int], finish_reason: dict[str, Any] | None

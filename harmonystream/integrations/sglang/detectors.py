@@ -1,5 +1,5 @@
-"""The classes behind the names on the command line. SGLang uses them for grammars and markers, and passes them text
-where it has no ids: in its routes `/parse_function_call` and `/separate_reasoning`.
+"""The classes behind the names on the command line. SGLang uses them for markers, and passes them text where it has no
+ids: in its routes `/parse_function_call` and `/separate_reasoning`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from ...formats import HeaderFormat, format_of
 from ..deltas import Deltas
 from ..model import model_of, tool_dicts
 from ..parser_names import names
-from ..tags import tag_of
 
 __all__ = ["NamedReasoningDetector", "NamedToolDetector", "register_detectors"]
 
@@ -41,30 +40,17 @@ def _row(format: str | None, tokenizer: Any) -> Any:
 
 
 class NamedToolDetector(BaseFormatDetector):  # type: ignore[misc]
-    """Provides the grammar of a format's calls, and reads calls in text from which reasoning was removed."""
+    """Reads calls in text from which reasoning was removed."""
 
     format: str | None = None
 
     def __init__(self, tokenizer: Any = None) -> None:
         super().__init__()
         self._row = _row(self.format, tokenizer)
-        self._model = None if tokenizer is None else model_of(tokenizer, self.format)
         self._reader: Deltas | None = None
 
-    def get_structural_tag(
-        self,
-        tools: list[Any] | None = None,
-        tool_choice: Any = "auto",
-        thinking_mode: bool = False,
-        parallel_tool_calls: bool = True,
-    ) -> Any:
-        """The row's grammar. None without a model, because then it is unknown which markers are control tokens."""
-        if self._model is None or not tools:
-            return None
-        return tag_of(self._model, tools, tool_choice, parallel=parallel_tool_calls, thinks=thinking_mode)
-
     def supports_structural_tag(self) -> bool:
-        """There is no tag of the older kind."""
+        """The grammar of a request is made when its prompt is known: see `Grammars`."""
         return False
 
     def parses_required_natively(self) -> bool:

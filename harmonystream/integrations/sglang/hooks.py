@@ -43,6 +43,9 @@ def _encoding_output(stock: Callable[..., Any], serving: Any) -> Any:
 def _process_messages(stock: Callable[..., Any], serving: Any, request: Any, *args: Any, **more: Any) -> Any:
     processed = stock(serving, request, *args, **more)
     remember_prompt(request, processed)
+    ours: Adapter | None = getattr(serving, _OURS, None)
+    if ours is not None:
+        ours.grammars.constrain_chat(request, processed)
     return processed
 
 
@@ -61,6 +64,9 @@ async def _make_request(
     """Responses makes a Chat request of its own, but reads the output with the original one."""
     made = await stock(serving, request, *args, **more)
     remember_prompt(request, made[-1])
+    ours: Adapter | None = getattr(serving, _OURS, None)
+    if ours is not None:
+        ours.grammars.constrain_responses(request, made[-1])
     return made
 
 

@@ -8,6 +8,7 @@ __all__ = ["NAMES"]
 
 _CHAT = "sglang.srt.entrypoints.openai.serving_chat:OpenAIServingChat"
 _RESPONSES = "sglang.srt.entrypoints.openai.serving_responses:OpenAIServingResponses"
+_PROTOCOL = "sglang.srt.entrypoints.openai.protocol"
 _SINCE = "0.5.23"
 
 
@@ -34,8 +35,8 @@ NAMES: dict[str, tuple[HostName, ...]] = {
             "sglang.srt.function_call.core_types:ToolCallItem",
             "sglang.srt.parser.reasoning_parser:BaseReasoningFormatDetector",
             "sglang.srt.parser.reasoning_parser:StreamingParseResult",
-            "sglang.srt.entrypoints.openai.protocol:FunctionResponse",
-            "sglang.srt.entrypoints.openai.protocol:ToolCall",
+            f"{_PROTOCOL}:FunctionResponse",
+            f"{_PROTOCOL}:ToolCall",
         ),
         _function("sglang.srt.plugins.hook_registry:HookRegistry.register", "hooks", "target", "hook", "hook_type"),
         *_plain("hooks", "sglang.srt.plugins.hook_registry:HookType"),
@@ -47,6 +48,26 @@ NAMES: dict[str, tuple[HostName, ...]] = {
         _function(f"{_CHAT}._tool_call_parsing_active", "tools", "request"),
         _function(f"{_CHAT}._process_tool_call_id", "ids of calls", "call_item", "history_tool_calls_cnt"),
         _function(f"{_CHAT}._get_history_tool_calls_cnt", "ids of calls", "request"),
+        _function(
+            "sglang.srt.function_call.function_call_parser:FunctionCallParser.__init__",
+            "grammars",
+            *("tools", "tool_call_parser", "*", "tokenizer"),
+        ),
+        _function("sglang.srt.function_call.function_call_parser:FunctionCallParser.structural_tag_tools", "grammars"),
+        _function(
+            "sglang.srt.sampling.sampling_params:set_request_reasoning_in_grammar",
+            "grammars",
+            *("sampling_params", "enabled"),
+        ),
+        *_plain(
+            "grammars",
+            "sglang.srt.function_call.function_call_parser:FunctionCallParser.tool_strict_level",
+            *(f"{_PROTOCOL}:ChatCompletionRequest.{name}" for name in ("response_format", "custom_params")),
+            *(f"{_PROTOCOL}:MessageProcessingResult.{name}" for name in ("tool_call_constraint", "require_reasoning")),
+            f"{_PROTOCOL}:ResponsesRequest.text",
+        ),
+        _function(f"{_PROTOCOL}:ResponsesRequest._json_schema_from_text_format", "grammars", "text"),
+        _function(f"{_PROTOCOL}:ResponsesRequest.effective_tool_choice", "grammars"),
         *_plain(
             "what the server is asked to do",
             *(f"{_CHAT}.tool_call_parser", f"{_CHAT}.reasoning_parser", f"{_CHAT}.tokenizer_manager"),

@@ -48,13 +48,25 @@ class NamedToolParser(ToolParser, metaclass=Named):  # type: ignore[misc]
         self, request: Any, *, reasoning: bool = False, strict_level: ToolStrictLevel = ToolStrictLevel.AUTO
     ) -> Any:
         """The row's grammar. It includes reasoning, because vLLM may run without a reasoning parser."""
+        return self._tag(request, strict_level)
+
+    def tag_with_answer(self, request: Any, answer: dict[str, Any], strict_level: ToolStrictLevel | None) -> Any:
+        """The row's grammar of calls or an answer. None if vLLM is told not to make grammars of tools.
+
+        answer: the JSON Schema of an answer. strict_level: the server's. None: the parser's own.
+        """
+        level = self.default_tool_strict_level if strict_level is None else strict_level
+        return self._tag(request, max(level, ToolStrictLevel.FUNCTION), answer)
+
+    def _tag(self, request: Any, strict_level: ToolStrictLevel, answer: dict[str, Any] | None = None) -> Any:
         if not envs.VLLM_ENFORCE_STRICT_TOOL_CALLING or not request.tools or request.tool_choice == "none":
             return None
         tools = get_structural_tag_tools(NAME, request.tools, request.tool_choice)
         tools = resolve_tool_strictness(tools, request.tool_choice, strict_level) if tools else None
         if not tools:
             return None
-        return tag_of(self.model, tools, request.tool_choice, parallel=request.parallel_tool_calls is not False)
+        parallel = request.parallel_tool_calls is not False
+        return tag_of(self.model, tools, request.tool_choice, parallel=parallel, answer=answer)
 
 
 class NamedReasoningParser(ReasoningParser, metaclass=Named):  # type: ignore[misc]

@@ -15,6 +15,7 @@ _CONTEXT = "vllm.entrypoints.openai.responses.context:SimpleContext"
 _DERENDERER = "vllm.renderers.online_derenderer"
 _PROTOCOL = "vllm.entrypoints.generate.base.protocol"
 _CHUNKS = "vllm.entrypoints.openai.chat_completion.protocol"
+_RESPONSE = "vllm.entrypoints.openai.responses.protocol"
 _TOKENS = "vllm.entrypoints.scale_out.token_in_token_out.protocol"
 _STATE = "vllm.v1.engine.output_processor:RequestState"
 _SINCE = "0.33"
@@ -88,6 +89,20 @@ NAMES: dict[str, tuple[HostName, ...]] = {
             "vLLM's metrics",
             *("*", "is_tool_called", "is_streaming", "request"),
         ),
+    ),
+    "forms beside tools": (
+        _function(f"{_PARSER}.adjust_request", "the grammar", "request", replaced=True),
+        *_plain(
+            "the server's strictness",
+            f"{_PARSER}.tool_strict_level",
+            "vllm.tool_parsers.abstract_tool_parser:ToolParser.default_tool_strict_level",
+        ),
+        *_fields("the grammar", "vllm.sampling_params:StructuredOutputsParams", "json", "json_object"),
+        *_fields("the grammar", "vllm.sampling_params:StructuredOutputsParams", "structural_tag"),
+        *_fields("a request", f"{_CHUNKS}:ChatCompletionRequest", "structured_outputs", "response_format"),
+        _function(f"{_CHUNKS}:ChatCompletionRequest.extract_structured_outputs", "the form"),
+        _function(f"{_RESPONSE}:ResponsesRequest.extract_structured_outputs", "the form"),
+        *_plain("a request", f"{_RESPONSE}:ResponsesRequest._parser_structured_outputs"),
     ),
     "harmony": (
         *_plain("vLLM looks for its parser of gpt-oss there", _HARMONY, "vllm.parser:HarmonyParser"),
@@ -179,7 +194,7 @@ NAMES: dict[str, tuple[HostName, ...]] = {
         *_fields("counts", _CONTEXT, "response_parser", "last_output", "num_output_tokens", "num_prompt_tokens"),
         *_fields("counts", _CONTEXT, "num_cached_tokens"),
         _function(
-            "vllm.entrypoints.openai.responses.protocol:ResponsesResponse.from_request",
+            f"{_RESPONSE}:ResponsesResponse.from_request",
             "fields that a response repeats",
             *("request", "sampling_params", "model_name", "created_time", "output", "status"),
         ),

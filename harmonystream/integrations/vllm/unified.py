@@ -6,17 +6,21 @@ vLLM composes a class of its own from the two parsers on the command line. If on
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
 from vllm.entrypoints.generate.base.protocol import DeltaFunctionCall, DeltaMessage, DeltaToolCall, FunctionCall
+from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.parser.abstract_parser import DelegatingParser
 from vllm.parser.metrics import record_tool_parser_invocation
 from vllm.renderers.chat_utils import make_tool_call_id
+from vllm.sampling_params import StructuredOutputsParams
 
 from ...completion import CallDelta, Delta
 from ..counters import count_repairs, count_stream
 from ..model import HIDDEN, Model, parser_for, tool_dicts
+from .fits import fits
 from .output import Output
 
 __all__ = ["HarmonystreamParser", "Named"]
@@ -31,10 +35,7 @@ class Named(type):
 
 
 class HarmonystreamParser(DelegatingParser):
-    """vLLM's `Parser` over ids. Each choice of a request has one.
-
-    Its requests are adjusted like those of any other parser: by the structural tag of the tool parser.
-    """
+    """vLLM's `Parser` over ids. Each choice of a request has one."""
 
     model: Model
     output: Output | None = None
@@ -68,6 +69,41 @@ class HarmonystreamParser(DelegatingParser):
 
     def _shows_calls(self, request: Any) -> bool:
         return bool(self._tools) and request.tool_choice != "none"
+
+    # --- grammars ---
+
+    def adjust_request(self, request: Any) -> Any:
+        """Put the grammar of a request into it.
+
+        vLLM does this with the structural tag of the tool parser, but not for a form of the answer beside tools: it
+        then drops the calls unless a tool is strict, and cannot join the form with the headers of gpt-oss.
+        """
+        tag = self._tag_with_answer(request) if fits("forms beside tools") else None
+        if tag is None:
+            return super().adjust_request(request)
+        made = StructuredOutputsParams(structural_tag=json.dumps(tag.model_dump()))
+        if isinstance(request, ResponsesRequest):
+            request._parser_structured_outputs = made
+        else:
+            request.structured_outputs, request.response_format = made, None
+        return request
+
+    def _tag_with_answer(self, request: Any) -> Any:
+        """The grammar of a request that has tools and a form of the answer in JSON, and may do either. Else None."""
+        if self._tool_parser is None or not request.tools or request.tool_choice != "auto":
+            return None
+        form = request.extract_structured_outputs()
+        if form is None or (form.json is None and not form.json_object):
+            return None
+        answer = {"type": "object"} if form.json is None else form.json
+        if isinstance(answer, str):
+            try:
+                answer = json.loads(answer)
+            except (ValueError, RecursionError):  # vLLM refuses it
+                return None
+        if not isinstance(answer, dict):
+            return None
+        return self._tool_parser.tag_with_answer(request, answer, self.tool_strict_level)
 
     # --- methods for a whole output ---
 

@@ -66,9 +66,11 @@ STOCK = {  # LMDeploy's own parsers of calls and of reasoning; gpt-oss has its o
 
 
 class Server:
-    """One model. kind: "ours"; "stock": LMDeploy's parsers, which a process has until it has made one of ours."""
+    """One model. kind: "ours"; "stock": LMDeploy's parsers, which a process has until it has made one of ours.
+    parsers: the name of both of our parsers.
+    """
 
-    def __init__(self, directory: Path, family: str, kind: str = "ours") -> None:
+    def __init__(self, directory: Path, family: str, kind: str = "ours", *, parsers: str | None = None) -> None:
         self.family = family
         config = PytorchEngineConfig(session_len=32768, max_batch_size=8)
         engine = ScriptedEngine(
@@ -79,6 +81,7 @@ class Server:
         context = ServerContext()
         context.async_engine = engine
         ours = "harmonystream" if family in ("qwen3", "gpt_oss") else f"harmonystream_{self.format}"
+        ours = parsers or ours
         tools, reasoning = STOCK[family] if kind == "stock" else (ours, ours)
         if kind == "ours":
             register()

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import re
 import runpy
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 pytest.importorskip("lmdeploy")
 
 import openai
-from asgi_clients import chat, chat_stream, chunks, responses
+from asgi_clients import asked, chat, chat_stream, chunks, responses
 from host_scenarios import FORMATS, Said, ids_of, parsed, played, scenarios, wrong
+from request_grammars import ASKS, body, responses_body
+from request_grammars import wrong as wrong_grammar
 from wire_scenarios import SCENARIOS, write
 
 import harmonystream as hs
@@ -55,7 +60,26 @@ def test_every_tool_choice(server, family, format):
             want = expected(host, host.script.ids)
             assert said == (want._replace(calls=(), reason="stop") if choice == "none" else want)
         grammar = host.script.config.response_format
-        assert "structural_tag" in str(grammar) if choice == "required" else grammar is None or family == "gpt_oss"
+        constrained = choice in ("required", NAMED) or (family == "gpt_oss" and choice == "auto")
+        assert "structural_tag" in str(grammar) if constrained else grammar is None
+
+
+@pytest.mark.parametrize("api", ["chat", "responses"])
+@pytest.mark.parametrize(("family", "format"), WHOLE)
+def test_the_grammar_of_a_request_has_what_the_request_asks_for(server, family, format, api):
+    """Of a form of the answer with tools, too: calls, or an answer of this form. LMDeploy drops `strict`, so that every
+    grammar has the schemas of all tools.
+    """
+    host = server(family)
+    host.play(ids_of(family, write(format, SCENARIOS["a call alone"]), stops=True))
+    for ask in ASKS:
+        said = chat(host, **body(ask)) if api == "chat" else responses(host, streams=False, **responses_body(ask))
+        assert said.calls
+        grammar = host.script.config.response_format
+        assert grammar is None or grammar["type"] == "structural_tag"
+        tag = None if grammar is None else json.dumps(grammar)
+        ask = ask._replace(strict=grammar is not None)
+        assert not wrong_grammar(ask, format, tag, host.engine.tokenizer.model.model, host.stops), ask
 
 
 @pytest.mark.parametrize("family", ["qwen3", "kimi_k2", "glm45", "gpt_oss"])
@@ -118,6 +142,27 @@ def test_usage_has_the_tokens_of_reasoning(server):
     assert used.completion_tokens_details.reasoning_tokens == parser.usage.reasoning > 0
 
 
+def test_lmdeploys_metrics_have_ours(server):
+    """By a real scrape of LMDeploy's route."""
+    from lmdeploy.serve.openai.api_server import mount_metrics
+
+    host = server("qwen3")
+    mount_metrics(host.app, SimpleNamespace(enable_metrics=True))
+
+    def counted() -> list[float]:
+        async def scrape(client):
+            return (await client._client.get("http://here/metrics")).text
+
+        names = r'^harmonystream_(?:streams_total\{path="names"\}|repairs_total\{code="unfinished-header"\}) (\S+)$'
+        return [float(each) for each in re.findall(names, asked(host, scrape), re.MULTILINE)]
+
+    host.play(ids_of("qwen3", "One moment.<tool_call>", stops=False), finish="length")
+    chat_stream(host)
+    before = counted()
+    chat_stream(host)
+    assert len(before) == 2 and counted() == [each + 1 for each in before]
+
+
 def test_two_choices(server):
     host = server("qwen3")
     host.play(ids_of("qwen3", write("hermes", SCENARIOS[CALLING]), stops=True))
@@ -144,6 +189,13 @@ def test_other_names_are_refused(server, tools, reasoning):
     server("qwen3")
     with pytest.raises(TypeError, match="must have the same of its names, and they are"):
         ResponseParserManager.get("default").set_parsers(reasoning, tools, None)
+
+
+def test_a_format_that_does_not_fit_the_model_is_refused_at_the_start(server, tmp_path):
+    made = type(server("qwen3"))
+    with pytest.raises(hs.errors.VocabError, match=r"has none of the tokens at which .+llama3.+ stops"):
+        made(tmp_path, "qwen3", parsers="harmonystream_llama3")
+    server("kimi_k2")  # the parsers are the process's
 
 
 def test_a_format_of_another_architecture_is_refused(server):

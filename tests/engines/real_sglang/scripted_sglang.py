@@ -193,14 +193,15 @@ class Server:
     """One model.
 
     kind: "stock"; "ours": our parsers; "frames": our frames, too; "pieces": our frames, with outputs that are not
-    cumulative.
+    cumulative. parsers: the name of both of our parsers.
     """
 
-    def __init__(self, directory: Path, family: str, kind: str = "ours") -> None:
+    def __init__(self, directory: Path, family: str, kind: str = "ours", *, parsers: str | None = None) -> None:
         self.family = family
         os.environ["SGLANG_PLUGINS"] = "harmonystream" + ",harmonystream_frames" * (kind in ("frames", "pieces"))
         model = model_dirs.write(directory, family)
         ours = "harmonystream" if family in ("qwen3", "gpt_oss") else f"harmonystream_{self.format}"
+        ours = parsers or ours
         tools, reasoning = STOCK[family] if kind == "stock" else (ours, ours)
         given = ["--model-path", str(model), "--device", "cpu", "--tool-call-parser", tools]
         given += ["--reasoning-parser", reasoning] if reasoning else []

@@ -11,8 +11,12 @@ pytest.importorskip("sglang")
 import openai
 from asgi_clients import chat, chat_stream, chunks, messages, responses
 from host_scenarios import FORMATS, Said, ids_of, played, scenarios, wrong
+from request_grammars import ASKS, body, responses_body
+from request_grammars import wrong as wrong_grammar
 from sglang_said import expected
 from wire_scenarios import SCENARIOS, write
+
+import harmonystream as hs
 
 CASES = [(format, name) for format in FORMATS for name in scenarios(format)]
 
@@ -55,6 +59,28 @@ def test_every_tool_choice(server, family, format):
         assert (tag is not None) == (choice in ("required", NAMED))
         assert tag is None or re.search(r"\bf\b|begin\\uff5c>f|=f>", tag)
         assert host.manager.asked.sampling_params.get("json_schema") is None
+
+
+@pytest.mark.parametrize("api", ["chat", "responses"])
+@pytest.mark.parametrize(("family", "format"), WHOLE)
+def test_the_grammar_of_a_request_has_what_the_request_asks_for(server, family, format, api):
+    """Of a form of the answer with tools, too: calls, or an answer of this form."""
+    if (family, api) == ("gpt_oss", "responses"):
+        pytest.skip("SGLang's own, without grammars")
+    from sglang.srt.sampling.sampling_params import get_request_reasoning_in_grammar
+
+    host = server(family)
+    host.play(ids_of(family, write(format, SCENARIOS["a call alone"]), stops=True))
+    tokenizer = host.manager.tokenizer
+    stops = [200002, 199999, 200012] if family == "gpt_oss" else [tokenizer.eos_token_id]
+    for ask in ASKS:
+        said = chat(host, **body(ask)) if api == "chat" else responses(host, streams=False, **responses_body(ask))
+        assert said.calls
+        params = host.manager.asked.sampling_params
+        assert params.get("json_schema") is None
+        from_start = family == "gpt_oss" and ask.constrained  # the reasoning of gpt-oss is a part of the grammar
+        assert get_request_reasoning_in_grammar(params.get("custom_params")) == from_start
+        assert not wrong_grammar(ask, format, params.get("structural_tag"), tokenizer, stops), ask
 
 
 @pytest.mark.parametrize("name", ["reasoning and content", CALLING, "empty arguments", "cut in arguments"])
@@ -165,6 +191,13 @@ def test_two_choices(server):
         assert len(names) == 3
     ids = [call.id for k in made for c in k.choices for call in c.delta.tool_calls or () if call.id]
     assert len(set(ids)) == 6
+
+
+def test_a_format_that_does_not_fit_the_model_is_refused_at_the_start(server, tmp_path):
+    made = type(server("qwen3"))
+    with pytest.raises(hs.errors.VocabError, match=r"has none of the tokens at which .+llama3.+ stops"):
+        made(tmp_path, "qwen3", parsers="harmonystream_llama3")
+    server("kimi_k2")  # the configuration is the process's
 
 
 def test_two_kinds_of_parsers_are_refused(server):

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
+import subprocess
+import sys
 from http import HTTPStatus
 
 import pytest
@@ -151,6 +154,35 @@ def test_thinking_that_the_prompt_has_closed(server):
     host.play(ids_of("qwen3", "Hi <think> there.", stops=True))
     said = chat_stream(host, extra_body={"chat_template_kwargs": {"enable_thinking": False}})
     assert said == Said("", "Hi <think> there.", (), "stop")
+
+
+SCRAPED = """
+import os, pathlib, sys
+os.environ["PROMETHEUS_MULTIPROC_DIR"] = sys.argv[1]  # SGLang sets it before anything imports prometheus_client
+from scripted_sglang import Server
+from sglang.srt.utils import add_prometheus_middleware
+from asgi_clients import asked, chat_stream
+from host_scenarios import ids_of
+
+host = Server(pathlib.Path(sys.argv[1]) / "model", "qwen3", "frames")
+add_prometheus_middleware(host.app)
+host.play(ids_of("qwen3", "One moment.<tool_call>", stops=False), finish="length")
+chat_stream(host)
+
+async def scrape(client):
+    return (await client._client.get("http://here/metrics")).text
+
+print(asked(host, scrape))
+"""
+
+
+def test_sglangs_metrics_have_ours(tmp_path):
+    """By a real scrape, as SGLang sums up the figures of its processes."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-W", "ignore", "-c", SCRAPED, str(tmp_path)]
+    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    assert 'harmonystream_streams_total{path="frames"} 1.0' in said
+    assert 'harmonystream_repairs_total{code="unfinished-header"} 1.0' in said
 
 
 @pytest.mark.parametrize("kind", ["ours", "frames"])

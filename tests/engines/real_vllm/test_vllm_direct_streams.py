@@ -190,13 +190,24 @@ def test_two_choices_and_their_usage(server):
 def test_vllms_metrics_count_what_was_sent_directly(server):
     host = server("qwen3", "frames")
 
-    def counted() -> float:
+    def counted(name: str = r"vllm:generation_tokens_total\{.*\}") -> float:
         with urllib.request.urlopen(f"{host.url}/metrics", timeout=30) as response:
             said = response.read().decode()
-        return sum(map(float, re.findall(r"^vllm:generation_tokens_total\{.*\} (\S+)$", said, re.MULTILINE)))
+        return sum(map(float, re.findall(rf"^{name} (\S+)$", said, re.MULTILINE)))
+
+    def ours() -> tuple[float, float]:
+        """The figures of harmonystream in vLLM's own route."""
+        return (
+            counted(r'harmonystream_streams_total\{path="direct"\}'),
+            counted(r'harmonystream_repairs_total\{code="unfinished-header"\}'),
+        )
 
     before = counted()
     ids = ids_of(host.family, long_text(50), stops=True)
     host.play(ids)
     assert chat_stream(host)[1].completion_tokens == len(ids)
     assert counted() - before == len(ids)
+    streams, repairs = ours()
+    host.play(ids_of(host.family, "One moment.<tool_call>", stops=False), finish="length")
+    chat_stream(host)
+    assert ours() == (streams + 1, repairs + 1)

@@ -8,6 +8,9 @@ pytest.importorskip("vllm")
 
 import openai
 from host_scenarios import FORMATS, MESSAGES, TOOLS, Said, ids_of, played, scenarios, wrong
+from request_grammars import ASKS, body, responses_body
+from request_grammars import wrong as wrong_grammar
+from transformers import AutoTokenizer
 from vllm_said import chat, chat_stream, expected, messages, responses
 from wire_scenarios import SCENARIOS, write
 
@@ -78,6 +81,24 @@ def test_every_tool_choice(server, family, format):
         assert (tag is not None) == (choice in ("required", NAMED))
         assert tag is None or '"f"' in tag or "functions.f" in tag or '\\"f\\"' in tag
     assert len(chat_stream(host, parallel_tool_calls=False)[0].calls) == 1
+
+
+@pytest.mark.parametrize("api", ["chat", "responses"])
+@pytest.mark.parametrize("format", ["hermes", "qwen3_coder", "deepseek", "harmony"])
+def test_the_grammar_of_a_request_has_what_the_request_asks_for(server, format, api):
+    """Of a form of the answer with tools, too: calls, or an answer of this form."""
+    host = server(FORMATS[format])
+    host.play(ids_of(host.family, write(format, SCENARIOS["a call alone"]), stops=True))
+    tokenizer = AutoTokenizer.from_pretrained(host.model)
+    stops = [200002, 199999, 200012] if format == "harmony" else [tokenizer.eos_token_id]
+    for ask in ASKS:
+        if api == "chat":
+            chat(host, **body(ask))
+        else:
+            responses(host, streams=False, **responses_body(ask))
+        asked = host.asked()
+        assert asked["json"] is None
+        assert not wrong_grammar(ask, format, asked["structural_tag"], tokenizer, stops), ask
 
 
 @pytest.mark.parametrize(("family", "format"), WHOLE)

@@ -1,0 +1,121 @@
+"""The grammar of a request in the servers of engines: what it has to accept of what a model may write."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import product
+from typing import Any, NamedTuple
+
+from host_scenarios import FORMATS, ids_of
+from wire_scenarios import Call, Scenario, Text, write
+
+
+class Ask(NamedTuple):
+    """choice: `tool_choice`. strict: of the tool f. form: is there a form of the answer?"""
+
+    choice: Any
+    strict: bool
+    parallel: bool
+    form: bool
+
+    @property
+    def constrained(self) -> bool:
+        return self.choice != "auto" or self.strict or not self.parallel or self.form
+
+
+NAMED = {"type": "function", "function": {"name": "f"}}
+ASKS = [Ask(*each) for each in product(("auto", "required", NAMED), (False, True), (True, False), (False, True))]
+OUTPUTS: dict[str, tuple[Text | Call, ...]] = {
+    "an answer": (Text("content", "Hello there."),),
+    "the form": (Text("content", '{"n": 1}'),),
+    "another form": (Text("content", '{"n": "x"}'),),
+    "a call": (Call("f", '{"i": 1}', {}),),
+    "a call after text": (Text("preamble", "One moment."), Call("f", '{"i": 1}', {})),
+    "a call after reasoning": (Text("reasoning", "Hm."), Call("f", '{"i": 1}', {})),
+    "a call of no tool after reasoning": (Text("reasoning", "Hm."), Call("h", '{"i": 1}', {})),
+    "a call that does not fit": (Call("f", '{"i": "x"}', {}),),
+    "a call of another tool": (Call("g", '{"s": "x"}', {}),),
+    "a call of no tool": (Call("h", '{"i": 1}', {}),),
+    "two calls": (Call("f", '{"i": 1}', {}), Call("g", '{"s": "x"}', {})),
+}
+
+
+def _is_allowed(ask: Ask, name: str, format: str) -> bool:
+    """May a model write this output to the request, if a grammar holds?"""
+    called = [item.name for item in OUTPUTS[name] if isinstance(item, Call)]
+    if not called:
+        return ask.choice == "auto" and (not ask.form or name == "the form")
+    if name == "a call after text" and format != "harmony":
+        return ask.choice == "auto" and not ask.form
+    if len(called) > 1 and (not ask.parallel or format == "harmony"):
+        return False
+    if ask.choice == NAMED and set(called) != {"f"}:
+        return False
+    return set(called) <= {"f", "g"} and not (ask.strict and name == "a call that does not fit")
+
+
+def body(ask: Ask) -> dict[str, Any]:
+    """The fields of a Chat request."""
+    more = {"response_format": {"type": "json_schema", "json_schema": {"name": "form", "schema": _FORM}}}
+    choice = {"tool_choice": ask.choice, "parallel_tool_calls": ask.parallel}
+    return {"tools": _tools(ask), **choice, **(more if ask.form else {})}
+
+
+def responses_body(ask: Ask) -> dict[str, Any]:
+    """The fields of a request of Responses."""
+    more = {"text": {"format": {"type": "json_schema", "name": "form", "schema": _FORM}}}
+    named = {"type": "function", "name": "f"}
+    choice = {"tool_choice": named if ask.choice == NAMED else ask.choice, "parallel_tool_calls": ask.parallel}
+    flat = [{"type": "function", "strict": False, **tool["function"]} for tool in _tools(ask)]
+    return {"tools": flat, **choice, **(more if ask.form else {})}
+
+
+def _tools(ask: Ask) -> list[dict[str, Any]]:
+    made = []
+    for name, key, kind, strict in (("f", "i", "integer", ask.strict), ("g", "s", "string", False)):
+        schema = {"type": "object", "properties": {key: {"type": kind}}, "required": [key]}
+        function = {"name": name, "description": "A tool.", "parameters": {**schema, "additionalProperties": False}}
+        made.append({"type": "function", "function": {**function, **({"strict": True} if strict else {})}})
+    return made
+
+
+_FORM = {
+    "type": "object",
+    "properties": {"n": {"type": "integer"}},
+    "required": ["n"],
+    "additionalProperties": False,
+}
+
+
+def wrong(ask: Ask, format: str, tag: str | None, tokenizer: Any, stops: list[int]) -> list[str]:
+    """The outputs that the grammar of a request does not take as it should.
+
+    tag: the structural tag that the engine was given. tokenizer: the served model's. stops: the ids that end an output.
+    """
+    if tag is None:
+        return ["there is no grammar"] * ask.constrained
+    found = []
+    compiled = _compiler(tokenizer, tuple(stops)).compile_structural_tag(tag)
+    for name, said in OUTPUTS.items():
+        ids = ids_of(FORMATS[format], write(format, Scenario(said)), stops=True)
+        if _accepts(compiled, ids, stops) != _is_allowed(ask, name, format):
+            found.append(name)
+    return found
+
+
+def _accepts(compiled: Any, ids: list[int], stops: list[int]) -> bool:
+    from xgrammar import GrammarMatcher
+
+    matcher = GrammarMatcher(compiled)
+    for tid in ids:
+        if matcher.is_terminated() or not matcher.accept_token(tid):
+            return False
+    return matcher.is_terminated() or any(matcher.fork().accept_token(tid) for tid in stops)
+
+
+@lru_cache(2)
+def _compiler(tokenizer: Any, stops: tuple[int, ...]) -> Any:
+    """As the engines make it."""
+    from xgrammar import GrammarCompiler, TokenizerInfo
+
+    return GrammarCompiler(TokenizerInfo.from_huggingface(tokenizer, stop_token_ids=list(stops)))
