@@ -1,4 +1,4 @@
-"""Grammars of 20 tools: made for the first time, and found again by the same tools.
+"""Grammars of 20 tools: of new tools, another one of the same tools, and one that is found again.
 
 The times of xgrammar with them, beside its own tags, are in tests/engines/real/built_in_tags.py: xgrammar needs torch.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import count
 from typing import Any
 
 import harmonystream as hs
@@ -42,11 +43,14 @@ def least(work: Callable[[], object], rounds: int) -> float:
 
 def measured(rounds: int) -> Iterator[Row]:
     tools = [tool(number) for number in range(20)]
-    known = Tools(*tools)
+    known, numbers = Tools(*tools), count()
 
     def first(format: str) -> str:
         grammars.forget()
         return hs.grammar(format, tools, choice="required").structural_tag()
+
+    def another(format: str) -> str:
+        return hs.grammar(format, tools, choice="required", answer={"const": next(numbers)}).structural_tag()
 
     def again(format: str) -> None:
         for _ in range(MANY):
@@ -54,6 +58,7 @@ def measured(rounds: int) -> Iterator[Row]:
 
     for format, name in FORMATS.items():
         yield figure(f"A structural tag of 20 tools, {name}: first", least(partial(first, format), rounds), "µs")
+        yield figure(f"A structural tag of 20 tools, {name}: another", least(partial(another, format), rounds), "µs")
         again(format)
         found = least(partial(again, format), rounds) / MANY
         yield figure(f"A structural tag of 20 tools, {name}: found again", found, "µs", at_most=MOST_AGAIN)

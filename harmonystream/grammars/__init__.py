@@ -11,10 +11,9 @@ from .._native.stream.parser import Parser
 from ..checks import check_flag, check_mapping, shown
 from ..errors import GrammarError
 from ..formats import Format, HeaderFormat, format_of
-from ..formats.spellings import spellings_of
 from ..regions import Region
 from ..tools import Tool, Tools
-from .arguments import Function
+from .arguments import Function, forget_functions, function_of
 from .begun import after
 from .calls import Calls, Output
 from .gbnf import gbnf
@@ -22,6 +21,7 @@ from .harmony import Messages
 from .lark import lark
 from .matching import Matcher
 from .nodes import Node, markers
+from .rows import markup_of
 from .schemas import canonical, check_size
 from .structural_tag import structural_tag
 
@@ -68,7 +68,7 @@ class Grammar:
     grammar allows more there. notes: where it does, in every language.
     """
 
-    __slots__ = ("_key", "_node", "_texts", "exact", "format", "notes", "row")
+    __slots__ = ("_key", "_markup", "_node", "_texts", "exact", "format", "notes", "row")
     format: str
     row: Format | HeaderFormat
     exact: bool
@@ -84,6 +84,7 @@ class Grammar:
     ) -> None:
         self.format, self.row, self._node, self._key = row.name, row, node, (*key, exact)
         self.exact, self.notes = exact, notes
+        self._markup = markup_of(row)
         self._texts: dict[tuple[object, ...], tuple[str, tuple[str, ...]]] = {}
 
     def structural_tag(self, vocab: Vocab | None = None) -> str:
@@ -94,10 +95,8 @@ class Grammar:
         return self._structural_tag(vocab)[0]
 
     def _structural_tag(self, vocab: Vocab | None) -> tuple[str, tuple[str, ...]]:
-        control = {} if vocab is None else vocab.control
-        spellings = spellings_of(self.row) if control else ()
-        key = (structural_tag, None if vocab is None else vocab.fingerprint)
-        return self._made(key, self.exact, partial(structural_tag, self._node, control, spellings))
+        controls = self._markup.controls(vocab)
+        return self._made((structural_tag, controls), self.exact, partial(structural_tag, self._node, controls))
 
     def lark(self, vocab: Vocab | None = None) -> str:
         """Text in llguidance's Lark. vocab: as in `structural_tag`."""
@@ -205,24 +204,11 @@ def grammar(
     check_flag("strict", strict, none=True)
     check_flag("exact", exact)
     check_mapping("answer", answer)
-    if answer is not None:
-        check_size(answer, "the answer")
-    for name, value, known in (
-        ("reasoning", reasoning, ("prompt", "allowed", "none")),
-        ("start", start, ("content", "reasoning")),
-        ("order", order, ("any", "declared")),
-    ):
-        if value not in known:
-            raise GrammarError(f"{name} is one of {', '.join(known)}, not {shown(value)}")
-    if isinstance(tools, (str, bytes, Mapping)) or not isinstance(tools, Iterable):
-        raise GrammarError(f"tools is Tools, or a list of tools, not {shown(tools)}")
-    if not isinstance(choice, Iterable):
-        raise GrammarError(f"choice is a word, the name of a tool, or a list of names, not {shown(choice)}")
     begun = ""
     if prompt is not None:
         start, begun = _place(row, prompt)
-    names = choice if isinstance(choice, str) else tuple(choice)
     try:
+        names = choice if isinstance(choice, str) else tuple(choice)
         content: object = tools.state if isinstance(tools, Tools) else _dumps(tools)
         asked = None if answer is None else _dumps(answer)
         key: tuple[object, ...] | None = (
@@ -242,6 +228,7 @@ def grammar(
     except (TypeError, ValueError):  # not JSON, or of a type that JSON does not have, such as `Tool`
         key = found = None
     if found is None:
+        _check(tools, choice, reasoning, start, order, answer)
         found = _made(row, tools, names, parallel, strict, reasoning, start, begun, answer, order, exact)
         if key is not None:
             while len(_kept) >= _MOST_KEPT:
@@ -250,9 +237,27 @@ def grammar(
     return found
 
 
+def _check(tools: Any, choice: Any, reasoning: Any, start: Any, order: Any, answer: Any) -> None:
+    """Raises GrammarError for an argument of `grammar` that it does not take."""
+    if answer is not None:
+        check_size(answer, "the answer")
+    for name, value, known in (
+        ("reasoning", reasoning, ("prompt", "allowed", "none")),
+        ("start", start, ("content", "reasoning")),
+        ("order", order, ("any", "declared")),
+    ):
+        if value not in known:
+            raise GrammarError(f"{name} is one of {', '.join(known)}, not {shown(value)}")
+    if isinstance(tools, (str, bytes, Mapping)) or not isinstance(tools, Iterable):
+        raise GrammarError(f"tools is Tools, or a list of tools, not {shown(tools)}")
+    if not isinstance(choice, Iterable):
+        raise GrammarError(f"choice is a word, the name of a tool, or a list of names, not {shown(choice)}")
+
+
 def forget() -> None:
-    """Empty the cache of grammars."""
+    """Forget all grammars, and the parts of tools."""
     _kept.clear()
+    forget_functions()
 
 
 def _made(
@@ -332,12 +337,12 @@ def _functions(tools: Iterable[Any], strict: bool | None, order: str, notes: lis
             raise GrammarError(f"there are two tools named {name!r}")
         seen.add(name)
         try:
-            yield Function(name, schema, own if strict is None else strict, order)
+            yield function_of(name, schema, own if strict is None else strict, order)
         except GrammarError as error:
             if notes is None:
                 raise
             notes.append(f"tool {name!r} takes any object: {error}")
-            yield Function(name, {}, False, order)
+            yield function_of(name, {}, False, order)
 
 
 def _read(tool: Any) -> tuple[str, Any, bool]:

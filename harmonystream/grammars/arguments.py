@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import Any
@@ -9,13 +10,26 @@ from typing import Any
 from ..errors import GrammarError
 from ..formats import Format
 from ..formats.spellings import spellings_of
-from .nodes import EMPTY, KEY, WORD, Json, Lit, Mark, Node, Space, Text, either, few, maybe, row, some
+from .nodes import EMPTY, KEY, WORD, Json, Kept, Lit, Mark, Node, Space, Text, either, few, maybe, row, some
 from .patterns import rewritten, sized
+from .rows import per_row
 from .schemas import RecursiveError, Schema, canonical, check_size, closed, is_small, value_text, with_definitions
 
-__all__ = ["Function", "elements_of", "json_of", "objects_of", "pairs_of", "python_of"]
+__all__ = [
+    "Function",
+    "elements_of",
+    "forget_functions",
+    "function_of",
+    "json_of",
+    "objects_of",
+    "pairs_of",
+    "python_of",
+]
 
 _MOST_ORDERED = 3  # for up to this many arguments, all orders are written out
+_MOST_FUNCTIONS = 512  # that are remembered
+_MOST_TEXT = 20_000  # characters of their schemas
+_MOST_PARTS = 16  # of one tool
 _ANY_OBJECT = '{"type":"object"}'
 
 
@@ -29,11 +43,12 @@ class Function:
     Raises GrammarError for a schema that is too large.
     """
 
-    __slots__ = ("arguments", "declared", "name", "order", "strict", "text", "what")
+    __slots__ = ("_parts", "arguments", "declared", "name", "order", "strict", "text", "what")
 
     def __init__(self, name: str, schema: Any, strict: bool, order: str) -> None:
         self.name, self.strict, self.order = name, strict, order
         self.what = f"tool {name!r}"
+        self._parts: dict[object, Kept] = {}
         self.declared: Any = schema
         self.arguments: Schema | None = None
         if not strict:
@@ -53,7 +68,16 @@ class Function:
 
     def any_object(self) -> Function:
         """The same tool, with any object as its arguments."""
-        return Function(self.name, self.declared, False, self.order)
+        return function_of(self.name, self.declared, False, self.order)
+
+    def kept(self, key: object, make: Callable[[Function], Node]) -> Kept:
+        """What this makes of the tool. It is made once for each key."""
+        found = self._parts.get(key)
+        if found is None:
+            while len(self._parts) >= _MOST_PARTS:
+                self._parts.pop(next(iter(self._parts)), None)
+            found = self._parts[key] = Kept(make(self))
+        return found
 
     @property
     def required(self) -> frozenset[str]:
@@ -65,6 +89,34 @@ class Function:
             yield from permutations(names)
         else:
             yield names
+
+
+_functions: dict[tuple[str, str, bool, str], Function] = {}
+
+
+def function_of(name: str, schema: Any, strict: bool, order: str) -> Function:
+    """The `Function` of a tool. The last ones are remembered, with their parts of grammars.
+
+    Raises GrammarError as `Function` does.
+    """
+    try:
+        text = canonical(schema)
+    except GrammarError:
+        return Function(name, schema, strict, order)  # which may need no JSON, or raises a better error
+    if len(text) > _MOST_TEXT:
+        return Function(name, schema, strict, order)
+    key = (name, text, strict, order)
+    found = _functions.get(key)
+    if found is None:
+        found = Function(name, json.loads(text), strict, order)  # a copy: the caller's schema may change
+        while len(_functions) >= _MOST_FUNCTIONS:
+            _functions.pop(next(iter(_functions)), None)
+        _functions[key] = found
+    return found
+
+
+def forget_functions() -> None:
+    _functions.clear()
 
 
 Part = Callable[[str, Schema], Node]
@@ -225,6 +277,7 @@ _LIMITS = {"minLength", "maxLength", "pattern"}
 _OF_STRINGS = {"type", "format", *_LIMITS}
 
 
+@per_row
 def endings(row_: Format) -> tuple[str, ...]:
     """The texts that may end a value, or the call around it. An argument inside of a value could be another one."""
     markers = [row_.pair[3], row_.pair[0]] if row_.pair else [row_.element[2]] if row_.element else [row_.quote]
@@ -236,6 +289,7 @@ def endings(row_: Format) -> tuple[str, ...]:
 # --- tags ---
 
 
+@per_row
 def beginnings(row_: Format) -> str:
     """The first characters of all markers of a format, except quotes."""
     return "".join(sorted({one[0] for one in spellings_of(row_) if one and one[0] not in "\"'"}))

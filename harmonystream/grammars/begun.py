@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 
 from ..errors import GrammarError
-from .nodes import EMPTY, Json, Lit, Mark, Node, Or, Regex, Rep, Seq, Space, Text, either, head, row
+from .nodes import EMPTY, Json, Kept, Lit, Mark, Node, Or, Regex, Rep, Seq, Space, Text, either, head, row
 
 __all__ = ["after"]
 
@@ -71,6 +71,8 @@ class _Reader:
                     ends |= found
                     rests += inner
                 return ends, rests
+            case Kept(part=part):
+                return self.read(part, starts)
             case Rep():
                 return self._repeated(node, starts, rests)
             case Text():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import GrammarError
@@ -25,6 +25,7 @@ from .nodes import (
     INDEX,
     QUOTED_ID,
     Json,
+    Kept,
     Lit,
     Mark,
     Node,
@@ -38,6 +39,7 @@ from .nodes import (
     row,
     some,
 )
+from .rows import markup_of, per_row
 from .schemas import canonical, closed
 
 __all__ = ["Calls"]
@@ -52,21 +54,12 @@ class Calls:
     def __init__(self, row_: Format, functions: Sequence[Function], *, parallel: bool) -> None:
         self.row, self.functions, self.parallel = row_, functions, parallel
         self._block: Node | None = None
-        self._around: tuple[Node, Node, Node] | None = None
-        self._keys: dict[str, Node] = {}
-        self._endings = endings(row_)
-        # An object with the name and the arguments ends at its own brace, so closers are text inside of its strings. In
-        # an array of such objects, a closer after a bracket ends a string whose quote is lost. Formats that write calls
-        # in tags have no such arrays here, because each call has its own tags.
-        has_arrays = row_.pair is None and (row_.section is None or row_.call is None)
-        self._stops = self._endings if has_arrays else few(row_.stops)
+        self._markup = markup_of(row_)
+        self._endings, self._stops = endings(row_), _stops(row_)
 
     def openers(self) -> tuple[str, ...]:
         """Strings that a text must not contain, because a call would begin with them."""
-        found: list[str] = []
-        for marker in (self.row.section and self.row.section[0], self.row.call and self.row.call[0]):
-            found += [marker] if isinstance(marker, str) else marker or ()
-        return few(found)
+        return _openers(self.row)
 
     def begins_bare(self) -> bool:
         """May an answer begin with a call without an opener?"""
@@ -75,36 +68,15 @@ class Calls:
     def block(self) -> Node:
         """One call, or the calls of one section, from the opener to the closer."""
         if self._block is None:
-            self._block = either(*(one._new_block() for one in self._dialects()))
+            self._block = either(*(self._of(one)._new_block() for one in _dialects(self.row)))
         return self._block
+
+    def _of(self, row_: Format) -> Calls:
+        return self if row_ is self.row else Calls(row_, self.functions, parallel=self.parallel)
 
     def opened_block(self) -> Node:
         """The same, but always with an opener, so that it can follow text."""
-        assert self.row.section is not None
-        openers = tuple(one for one in _spellings(self.row.section[0]) if one)
-        closers = tuple(one for one in _spellings(self.row.section[1]) if one) or ""
-        section = (openers, (*closers, "") if closers and "" in self.row.section[1] else closers)
-        return Calls(self.row._replace(section=section), self.functions, parallel=self.parallel).block()
-
-    def _dialects(self) -> list[Calls]:
-        """These calls, once for each way to spell all of their markers."""
-        if self.row.section is None or self.row.call is None:
-            return [self]
-        markers = (*self.row.section, *self.row.call, *(self.row.pair or ()))
-        counts = {len(one) for one in markers if not isinstance(one, str)}
-        if len(counts) != 1 or not counts <= {2, 3, 4} or isinstance(self.row.call[0], str):
-            return [self]
-
-        def led_by(number: int, group: tuple[Any, ...] | None) -> Any:
-            return group and tuple(
-                one if isinstance(one, str) else (one[number], *one[:number], *one[number + 1 :]) for one in group
-            )
-
-        rows = [
-            self.row._replace(**{name: led_by(number, getattr(self.row, name)) for name in ("section", "call", "pair")})
-            for number in range(counts.pop())
-        ]
-        return [Calls(one, self.functions, parallel=self.parallel) for one in rows]
+        return self._of(_opened(self.row)).block()
 
     def _new_block(self) -> Node:
         if not self.functions:
@@ -135,7 +107,7 @@ class Calls:
         if self.row.body == "python":
             ways.append(row(Space(), self._python()))
         elif self.row.body == "object":
-            ways.append(either(*(self._object(one) for one in self.functions)))
+            ways.append(either(*(self._kept(one, self._object) for one in self.functions)))
         elif self.row.wrapped:
             ways.append(self._wrapped())
         return either(*ways)
@@ -154,30 +126,36 @@ class Calls:
         one = row(Space(), call)
         return some(one, 1) if self.parallel else one
 
+    def _kept(self, function: Function, make: Callable[[Function], Node]) -> Kept:
+        """The part of a tool, which other grammars have, too."""
+        return function.kept((self._markup, make.__name__), make)
+
     # --- a call in tags ---
 
     def _tagged(self) -> Node | None:
         """A call in tags. None if no tool can be called in this way."""
+        assert self.row.call is not None
         ways = []
         for function in self.functions:
             try:
-                ways.append(self._call(function))
+                ways.append(self._kept(function, self._call))
             except GrammarError:
                 if not self.row.wrapped:
                     raise
                 # A wrapped call can still fit the schema, because its strings have quotes.
-        return either(*ways) if ways else None
+        return row(Mark(first(self.row.call[0])), either(*ways)) if ways else None
 
     def _call(self, function: Function) -> Node:
+        """A call without its opener."""
         assert self.row.call is not None
-        opener, middle, closer = (first(one) for one in self.row.call)
+        middle, closer = first(self.row.call[1]), first(self.row.call[2])
         if self.row.name_as == "function":
             fenced = row(
                 *(Lit("function"), Mark(middle), Lit(f"{function.name}\n```json\n")),
                 *(json_of(function, self._endings), Lit("\n```")),
             )
             plain = row(Lit(function.name), Mark(middle), Space(), json_of(function, self._endings), Space())
-            return row(Mark(opener), either(plain, fenced), Mark(closer))
+            return row(either(plain, fenced), Mark(closer))
         name: Node = Lit(function.name)
         if self.row.name_as == "id":
             name = row(Lit(f"functions.{function.name}:"), INDEX)
@@ -185,7 +163,7 @@ class Calls:
         body = row(end, self._body(function), Mark(closer))
         if self.row.empty_call and not function.required:
             body = either(Mark(self.row.empty_call), body)
-        return row(Mark(opener), name, body)
+        return row(name, body)
 
     def _end_of_name(self, middle: str) -> Node:
         """The part between the name and the body."""
@@ -214,7 +192,9 @@ class Calls:
 
     def _wrapped(self, *, one_object: bool = False) -> Node:
         """one_object: there is no second object outside of an array."""
-        one = either(*(self._wrapper(function) for function in self.functions))
+        before, after = ((), ()) if "*" in self.row.members else _members(self.row)[:2]
+        ways = either(*(self._kept(function, self._wrapper) for function in self.functions))
+        one = row(Lit("{"), Space(), *before, ways, *after, Space(), Lit("}"))
         if one_object and self.row.pair is not None:
             return row(Space(), one)
         if not self.parallel:
@@ -231,61 +211,100 @@ class Calls:
         return row(Space(), either(row(one, some(row(between, one))), array))
 
     def _wrapper(self, function: Function) -> Node:
-        """`{"name": ..., "arguments": ...}`, with each spelling of its keys."""
+        """The part of `{"name": ..., "arguments": ...}` from the name to the arguments."""
+        name, arguments = Lit(json.dumps(function.name)), json_of(function, self._stops)
         if "*" in self.row.members:
-            name = Lit(json.dumps(function.name))
-            return row(Lit("{"), Space(), name, Lit(":"), Space(), json_of(function, self._stops), Space(), Lit("}"))
-        before, id_, after = self._members()
-        named = row(Lit(json.dumps(function.name)), _COMMA, id_)
-        return row(
-            Lit("{"),
-            Space(),
-            before,
-            named,
-            self._key("arguments"),
-            json_of(function, self._stops),
-            after,
-            Space(),
-            Lit("}"),
-        )
-
-    def _members(self) -> tuple[Node, Node, Node]:
-        """The parts before the name, between the name and the arguments, and after them. They are the same for all
-        tools.
-        """
-        if self._around is None:
-            id_ = maybe(row(self._id(), _COMMA)) if "id" in self.row.members.values() else EMPTY
-            kind = [key for key, what in self.row.members.items() if what == "other"]
-            kinds = maybe(row(_member(kind), Lit('"function"'), _COMMA)) if kind else EMPTY
-            after = maybe(row(_COMMA, self._id())) if id_ is not EMPTY else EMPTY
-            self._around = row(kinds, id_, self._key("name")), id_, after
-        return self._around
-
-    def _id(self) -> Node:
-        return row(self._key("id"), QUOTED_ID)
-
-    def _key(self, role: str) -> Node:
-        found = self._keys.get(role)
-        if found is None:
-            found = self._keys[role] = _member([key for key, what in self.row.members.items() if what == role])
-        return found
+            return row(name, Lit(":"), Space(), arguments)
+        _, _, id_, key = _members(self.row)
+        return row(name, _COMMA, id_, key, arguments)
 
     def _python(self) -> Node:
         """Calls in a list. Between an opener and a closer, there may also be one call per line."""
-        one = either(*(row(Lit(function.name), python_of(self.row, function)) for function in self.functions))
+        one = either(*(self._kept(function, self._python_call) for function in self.functions))
         more = some(row(Lit(","), maybe(Lit(" ")), one)) if self.parallel else EMPTY
         listed = row(Lit("["), one, more, Lit("]"))
         if self.row.section is None or "" in _spellings(self.row.section[1]):
             return listed
         return either(listed, row(one, some(row(Lit("\n"), one))) if self.parallel else one)
 
+    def _python_call(self, function: Function) -> Node:
+        return row(Lit(function.name), python_of(self.row, function))
+
     def _object(self, function: Function) -> Node:
         prefix = "call:" if self.row.name_as == "call" else ""
         return row(Lit(prefix + function.name), objects_of(self.row, function))
 
 
+@per_row
+def _stops(row_: Format) -> tuple[str, ...]:
+    """The strings that an object with the name and the arguments must not contain.
+
+    It ends at its own brace, so closers are text inside of its strings. In an array of such objects, a closer after a
+    bracket ends a string whose quote is lost. Formats that write calls in tags have no such arrays here, because each
+    call has its own tags.
+    """
+    has_arrays = row_.pair is None and (row_.section is None or row_.call is None)
+    return endings(row_) if has_arrays else few(row_.stops)
+
+
+@per_row
+def _openers(row_: Format) -> tuple[str, ...]:
+    found: list[str] = []
+    for marker in (row_.section and row_.section[0], row_.call and row_.call[0]):
+        found += [marker] if isinstance(marker, str) else marker or ()
+    return few(found)
+
+
+@per_row
+def _opened(row_: Format) -> Format:
+    """The same format, in which a section always has an opener."""
+    assert row_.section is not None
+    openers = tuple(one for one in _spellings(row_.section[0]) if one)
+    closers = tuple(one for one in _spellings(row_.section[1]) if one) or ""
+    section = (openers, (*closers, "") if closers and "" in row_.section[1] else closers)
+    return row_._replace(section=section)
+
+
+@per_row
+def _dialects(row_: Format) -> list[Format]:
+    """The same format, once for each way to spell all of its markers."""
+    if row_.section is None or row_.call is None:
+        return [row_]
+    markers = (*row_.section, *row_.call, *(row_.pair or ()))
+    counts = {len(one) for one in markers if not isinstance(one, str)}
+    if len(counts) != 1 or not counts <= {2, 3, 4} or isinstance(row_.call[0], str):
+        return [row_]
+
+    def led_by(number: int, group: tuple[Any, ...] | None) -> Any:
+        return group and tuple(
+            one if isinstance(one, str) else (one[number], *one[:number], *one[number + 1 :]) for one in group
+        )
+
+    return [
+        row_._replace(**{name: led_by(number, getattr(row_, name)) for name in ("section", "call", "pair")})
+        for number in range(counts.pop())
+    ]
+
+
 _NUMBER = re.compile("[0-9]+")
 _COMMA = row(Space(), Lit(","), Space())
+
+
+@per_row
+def _members(row_: Format) -> tuple[list[Node], list[Node], Node, Node]:
+    """The parts of an object before the name and after the arguments, and between them: an id, and the key of the
+    arguments.
+    """
+    keys = {
+        role: _member([key for key, what in row_.members.items() if what == role])
+        for role in dict.fromkeys(row_.members.values())
+    }
+    kinds = maybe(row(keys["other"], Lit('"function"'), _COMMA)) if "other" in keys else EMPTY
+    if "id" not in keys:
+        return [kinds, keys["name"]], [], EMPTY, keys["arguments"]
+    id_ = row(keys["id"], QUOTED_ID)
+    before = maybe(row(id_, _COMMA))
+    return [kinds, before, keys["name"]], [maybe(row(_COMMA, id_))], before, keys["arguments"]
 
 
 def _member(keys: Sequence[str]) -> Node:

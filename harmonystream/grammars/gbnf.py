@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .json_rules import JSON_NEVER, JsonRules
-from .nodes import Json, Lit, Mark, Node, Or, Regex, Rep, Seq, Space, Text, in_quotes
+from .nodes import Json, Kept, Lit, Mark, Node, Or, Regex, Rep, Seq, Space, Text, in_quotes
 from .patterns import rewritten
 
 __all__ = ["gbnf"]
@@ -58,6 +58,8 @@ class _Writer(JsonRules):
                 return self.rule(node, lambda: " | ".join([self.expression(part) for part in parts]))
             case Rep(part=part, least=least, most=most):
                 return self.rule(part, lambda: self.expression(part)) + _KINDS[least, most]
+            case Kept(part=part):
+                return self.expression(part)
             case Text(without=without, plain=plain, pattern=pattern):
                 return f"({pattern})" if pattern else self._text(without, plain)
             case Space():

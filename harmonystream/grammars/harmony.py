@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..formats import HeaderFormat
 from .arguments import Function, json_of
 from .nodes import EMPTY, Json, Lit, Mark, Node, Text, either, maybe, row, some
+from .rows import markup_of
 from .schemas import canonical, closed
 
 __all__ = ["Messages"]
@@ -16,7 +17,7 @@ class Messages:
     """The text after `<|start|>assistant`, or after the end of the prompt."""
 
     def __init__(self, row_: HeaderFormat, functions: Sequence[Function]) -> None:
-        self.marks, self.functions = row_.markers, functions
+        self.row, self.marks, self.functions = row_, row_.markers, functions
 
     def _mark(self, name: str) -> Node:
         return Mark(self.marks[name])
@@ -57,7 +58,8 @@ class Messages:
 
     def whole(self, choice: str, answer: object, *, reasons: bool, may_reason: bool) -> Node:
         """reasons: does the prompt end inside an analysis message? may_reason: may there be such messages?"""
-        ends = [] if choice == "none" else [self._call(function) for function in self.functions]
+        key = markup_of(self.row)
+        ends: list[Node] = [] if choice == "none" else [one.kept(key, self._call) for one in self.functions]
         if choice != "required":
             ends.append(self._final(answer))
         before = [self._message("analysis")] if may_reason else []

@@ -9,7 +9,7 @@ from typing import Any
 
 from .json_rules import JSON_NEVER, JsonRules
 from .kept import fitted
-from .nodes import Json, Lit, Mark, Node, Or, Regex, Rep, Seq, Space, Text, in_quotes
+from .nodes import Json, Kept, Lit, Mark, Node, Or, Regex, Rep, Seq, Space, Text, in_quotes
 from .patterns import rewritten
 from .schemas import text_alone
 from .structural_tag import Pieces
@@ -60,6 +60,8 @@ class _Writer(JsonRules):
                 return " ".join(map(_piece, self.pieces.of(text)))
             case Seq(parts=parts):
                 return self._sequence(parts)
+            case Kept(part=part):
+                return self.expression(part)
             case Json(schema=schema, without=without, any_order=any_order, what=what):
                 without = in_quotes(self._excluded(without))
                 found = fitted(schema, "llguidance", without)
@@ -82,6 +84,7 @@ class _Writer(JsonRules):
 
     def _sequence(self, parts: Sequence[Node]) -> str:
         made: list[str] = []
+        parts = [one for part in parts for one in _flat(part)]
         for at, part in enumerate(parts):
             if isinstance(part, (Space, Text)):
                 return " ".join([*made, self._ended(part, parts[at + 1 :])])
@@ -109,6 +112,8 @@ class _Writer(JsonRules):
                 return " ".join([*made, *self._rest(rest)])
             case Seq(parts=parts):
                 return self._ended(part, [*parts, *rest])
+            case Kept(part=kept):
+                return self._ended(part, [kept, *rest])
             case Or(parts=parts):
                 return self._ways(part, after, [[one, *rest] for one in parts])
             case Rep(part=inner, least=least, most=most):
@@ -211,6 +216,13 @@ class _Writer(JsonRules):
             name = self.names[text] = f"{letter}{len(self.names)}"
             self.definitions[name] = text
         return name
+
+
+def _flat(part: Node) -> Sequence[Node]:
+    """The same, as parts of a sequence: text at the end of a tool's part is one lexeme with what follows it."""
+    while isinstance(part, Kept):
+        part = part.part
+    return part.parts if isinstance(part, Seq) else (part,)
 
 
 def _sizes(least: int, most: int | None) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -20,6 +20,7 @@ __all__ = [
     "QUOTED_ID",
     "WORD",
     "Json",
+    "Kept",
     "Lit",
     "Mark",
     "Node",
@@ -119,7 +120,18 @@ class Rep:
     most: int | None = None
 
 
-Node: TypeAlias = "Lit | Mark | Space | Json | Text | Regex | Seq | Or | Rep"
+@dataclass(eq=False, slots=True)
+class Kept:
+    """A part that belongs to one tool, and that several grammars have.
+
+    texts: what a renderer has made of it, by the renderer's key, and what is lost in it.
+    """
+
+    part: Node
+    texts: dict[object, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
+
+
+Node: TypeAlias = "Lit | Mark | Space | Json | Text | Regex | Seq | Or | Rep | Kept"
 EMPTY = Seq(())
 WORD = Regex("[A-Za-z_][A-Za-z0-9_]{0,63}")  # a name
 KEY = Regex("[A-Za-z_][A-Za-z0-9_.-]{0,63}")  # an undeclared argument
@@ -221,7 +233,7 @@ def markers(node: Node) -> Iterator[str]:
                 inner = [part for part in parts if part not in seen]
                 waiting += inner
                 seen.update(inner)
-            case Rep(part=part) if part not in seen:
+            case Rep(part=part) | Kept(part=part) if part not in seen:
                 waiting.append(part)
                 seen.add(part)
 

@@ -9,19 +9,26 @@ from functools import lru_cache, partial
 from itertools import permutations
 
 from .kept import fitted
-from .nodes import Json, Lit, Mark, Node, Or, Regex, Rep, Seq, Space, Text, in_quotes
+from .nodes import Json, Kept, Lit, Mark, Node, Or, Regex, Rep, Seq, Space, Text, in_quotes
 
-__all__ = ["Pieces", "structural_tag"]
+__all__ = ["Controls", "Pieces", "structural_tag"]
 
 
-def structural_tag(
-    node: Node, control: Mapping[str, int], spellings: Sequence[str], lose: Callable[[str], None]
-) -> str:
-    """JSON text. control: the ids of the vocabulary's control tokens. spellings: those of all markers of the format.
+def structural_tag(node: Node, controls: Controls, lose: Callable[[str], None]) -> str:
+    """JSON text. lose: called with each keyword of a schema that xgrammar does not keep."""
+    return f'{{"type":"structural_tag","format":{_Writer(controls, lose).format(node)}}}'
 
-    lose: called with each keyword of a schema that xgrammar does not keep.
+
+class Controls:
+    """The control tokens that a format's markers have in a vocabulary.
+
+    control: the ids of the vocabulary's control tokens. spellings: those of all markers of the format.
     """
-    return f'{{"type":"structural_tag","format":{_Writer(control, spellings, lose).format(node)}}}'
+
+    def __init__(self, control: Mapping[str, int], spellings: Sequence[str]) -> None:
+        self.pieces = Pieces(control)
+        # xgrammar takes the name of a control token for text.
+        self.names = tuple(name for name in control if any(name in mark for mark in spellings))
 
 
 class Pieces:
@@ -48,12 +55,10 @@ class Pieces:
 class _Writer:
     """Writes each node once, even if it occurs several times."""
 
-    def __init__(self, control: Mapping[str, int], spellings: Sequence[str], lose: Callable[[str], None]) -> None:
-        self.pieces = Pieces(control)
+    def __init__(self, controls: Controls, lose: Callable[[str], None]) -> None:
+        self.controls, self.pieces, self.control = controls, controls.pieces, controls.names
         self.lose = lose
         self.written: dict[Node, str] = {}
-        # xgrammar takes the name of a control token for text.
-        self.control = tuple(name for name in control if any(name in mark for mark in spellings))
 
     def format(self, node: Node) -> str:
         made = self.written.get(node)
@@ -75,6 +80,8 @@ class _Writer:
                 for keyword, place in found.lost:
                     self.lose(f"xgrammar does not keep {keyword!r} of {what}{place}")
                 return self._json(found.text, without, any_order)
+            case Kept():
+                return self._kept(node)
             case Or(parts=parts):
                 return f'{{"type":"or","elements":[{",".join([self.format(part) for part in parts])}]}}'
             case Rep(part=part, least=least, most=most):
@@ -86,6 +93,18 @@ class _Writer:
             case Regex(pattern=pattern):
                 return _regex(pattern)
         raise TypeError(node)
+
+    def _kept(self, node: Kept) -> str:
+        made = node.texts.get(self.controls)
+        if made is None:
+            lose, lost = self.lose, list[str]()
+            self.lose = lost.append
+            text = self.format(node.part)
+            self.lose = lose
+            made = node.texts[self.controls] = text, tuple(lost)
+        for one in made[1]:
+            self.lose(one)
+        return made[0]
 
     def _sequence(self, elements: list[str]) -> str:
         if len(elements) == 1:

@@ -55,6 +55,20 @@ def test_a_grammar_is_found_again_by_what_was_asked_for() -> None:
     assert hs.grammar("hermes", tools) != kept
 
 
+def test_a_tool_that_changes_is_another_tool() -> None:
+    """Several grammars have the parts of one tool."""
+    tool = json.loads(json.dumps(WEATHER))
+    before = {format: hs.grammar(format, [tool]) for format in ("hermes", "dsml")}
+    assert "days" in before["hermes"].structural_tag()
+    tool["function"]["parameters"]["properties"]["hours"] = tool["function"]["parameters"]["properties"].pop("days")
+    for choice in ("auto", "required"):
+        for format, grammar in before.items():
+            after = hs.grammar(format, [tool], choice=choice)
+            for old, new in ((grammar.structural_tag(), after.structural_tag()), (grammar.gbnf(), after.gbnf())):
+                assert ("days" in old, "hours" in old) == (True, False)
+                assert ("days" in new, "hours" in new) == (False, True)
+
+
 def test_schemas_are_not_repeated_more_than_a_backend_needs() -> None:
     for format in hs.formats.names():
         if format not in ("think", "kimi_vl"):
