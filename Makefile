@@ -239,6 +239,7 @@ accessible: $(VENV)/dev
 fuzz: $(VENV)/dev
 	$(PIP) install --group fuzz
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest tests/gateway/test_app_fuzzed.py tests/gateway/test_app_mutated.py
+	$(BIN)/python tests/fuzz/completeness.py
 	$(BIN)/python tests/fuzz/grammars.py --walks $(WALKS)
 	FUZZ_SECONDS=$(FUZZ_SECONDS) PYTHON=$(abspath $(BIN))/python bash tests/fuzz/run.sh
 

@@ -57,7 +57,7 @@ class _Writer(JsonRules):
             case Or(parts=parts):
                 return self.rule(node, lambda: " | ".join([self.expression(part) for part in parts]))
             case Rep(part=part, least=least, most=most):
-                return self.rule(part, lambda: self.expression(part)) + _KINDS[least, most]
+                return self.rule((Rep, part), lambda: self.expression(part)) + _KINDS[least, most]
             case Kept(part=part):
                 return self.expression(part)
             case Text(without=without, plain=plain, pattern=pattern):

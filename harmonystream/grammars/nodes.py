@@ -135,7 +135,7 @@ Node: TypeAlias = "Lit | Mark | Space | Json | Text | Regex | Seq | Or | Rep | K
 EMPTY = Seq(())
 WORD = Regex("[A-Za-z_][A-Za-z0-9_]{0,63}")  # a name
 KEY = Regex("[A-Za-z_][A-Za-z0-9_.-]{0,63}")  # an undeclared argument
-INDEX = Regex("[0-9]|[1-9][0-9]")  # a number below 100
+INDEX = Regex("[0-9]|[1-9][0-9]|[1][01][0-9]|[1][2][0-8]")  # the number of a call, up to 128
 ID = Regex("[A-Za-z0-9_.:-]{1,64}")  # a call's id
 
 

@@ -7,6 +7,7 @@ are the real ones, with their real `special` flags unless a test wants others.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -143,20 +144,30 @@ TOOLS = [
 # --- rendering ----------------------------------------------------------------------------------------------------
 
 
+def as_json(value: Any) -> str:
+    """As templates of transformers write it."""
+    return json.dumps(value, ensure_ascii=False)
+
+
 @cache
-def _template(name: str) -> Any:
+def _template(name: str, dump: Callable[[Any], str]) -> Any:
     import jinja2
 
     loader = jinja2.FileSystemLoader(Path(__file__).resolve().parents[1] / "templates")
     environment = jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined, keep_trailing_newline=False)
-    environment.filters["json"] = lambda value: json.dumps(value, ensure_ascii=False)
+    environment.filters["json"] = dump
     return environment.get_template(f"{name}.jinja")
 
 
-def render(family: Family, messages: list[dict[str, Any]], thinking: str) -> tuple[str, str]:
-    """The prompt that ends before the last message, and what the model writes of it: the rest, its stop included."""
+def render(
+    family: Family, messages: list[dict[str, Any]], thinking: str, dump: Callable[[Any], str] = as_json
+) -> tuple[str, str]:
+    """The prompt that ends before the last message, and what the model writes of it: the rest, its stop included.
+
+    dump: writes a value as JSON.
+    """
     options = {"tools": TOOLS, "thinking": thinking, "block": family.block}
-    template = _template(family.template)
+    template = _template(family.template, dump)
     prompt = template.render(messages=messages[:-1], add_generation_prompt=True, **options)
     whole = template.render(messages=messages, add_generation_prompt=False, **options)
     assert whole.startswith(prompt)
