@@ -141,8 +141,8 @@ def _excluded(without: tuple[str, ...], beginning: re.Pattern[str]) -> str:
     return f',"excludes":{_dumps(tuple(found))}' if found else ""
 
 
-_IN_STRINGS = re.compile("</?(?:[｜‖]|[|].|[a-z]+[_:|])|\\[[A-Z]{3}")
-_IN_TEXT = re.compile("</?(?:[｜‖]|[|]+.{1,4})")
+_IN_STRINGS = re.compile("</?(?:[｜‖]|[|].|[a-z]+[_:|])|\\[(?:[|].|[A-Z]{3})|\\]<\\]")
+_IN_TEXT = re.compile("</?[｜‖]|[<\\[]/?[|]+.{1,4}|\\]<\\]")
 _MOST_ORDERED = 3  # for up to this many arguments, all orders are written out
 _KINDS = {(0, 1): '"type":"optional"', (0, None): '"type":"star"', (1, None): '"type":"plus"'}
 

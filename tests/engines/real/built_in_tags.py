@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -19,9 +19,11 @@ from typing import Any
 import xgrammar
 from xgrammar import GrammarCompiler, GrammarMatcher, TokenizerInfo, VocabType, get_model_structural_tag
 
-sys.path[:0] = [str(Path(__file__).parents[3]), str(Path(__file__).parents[2] / "support")]
+TESTS = Path(__file__).parents[2]
+sys.path[:0] = [str(TESTS.parent), str(TESTS / "support"), str(TESTS / "reference")]
 
 from families import FAMILIES, Family, render  # noqa: E402
+from well_formed import of_the_corpora, why_refused  # noqa: E402
 
 import harmonystream as hs  # noqa: E402
 from harmonystream.formats import format_of  # noqa: E402
@@ -35,6 +37,16 @@ BUILT_IN = {
     "deepseek_v4": "deepseek_v4",
     "kimi_k2": "kimi",
     "glm47": "glm_4_7",
+}
+OF_CORPORA = {
+    "qwen3_coder": "qwen_3_5",
+    "mimo": "mimo",
+    "kimi_k3": "kimi_k3",
+    "minimax_m2": "minimax",
+    "llama3": "llama",
+    "cohere": "cohere",
+    "exaone4": "exaone",
+    "dsml": "deepseek_v4_1",
 }
 SCHEMA = {"type": "object", "properties": {"s": {"type": "string"}, "i": {"type": "integer"}}, "required": ["s"]}
 TOOLS = [
@@ -86,29 +98,34 @@ def texts(family: Family) -> Iterator[tuple[str, str]]:
         yield text.replace('": ', '":').replace(', "', ',"'), start
 
 
-def row_of(name: str, built_in: str, cases: list[tuple[str, str]], ours: Callable[[str], str], row: str) -> None:
-    def theirs(start: str) -> Any:
-        return get_model_structural_tag(
-            built_in, TOOLS, "auto", reasoning="enabled" if start == "reasoning" else "auto"
-        )
+def row_of(built_in: str, cases: list[tuple[str, str]], row: str, tools: list[Sequence[Any]] | None = None) -> None:
+    """tools: those of each case."""
+
+    def ours(start: str, tools: Sequence[Any] = TOOLS) -> Any:
+        return hs.grammar(row, tools, start=start).structural_tag()  # type: ignore[arg-type]
+
+    def theirs(start: str, tools: Sequence[Any] = TOOLS) -> Any:
+        reasoning = "enabled" if start == "reasoning" else "auto"
+        return get_model_structural_tag(built_in, list(tools), "auto", reasoning=reasoning)
 
     counts = []
     for made in (ours, theirs):
-        counts.append(sum(accepts(made(start), text) for text, start in cases))
+        called = zip(cases, tools or [TOOLS] * len(cases))
+        counts.append(sum(accepts(made(start, given), text) for (text, start), given in called))
     times = []
     for made in (ours, theirs):
         tag, text = made(cases[0][1]), cases[0][0]
         compiled, spent = None, []
         for _ in range(3):
-            begun = time.perf_counter()
+            begun = time.process_time()
             compiled = compiler(True)[0].compile_structural_tag(tag)
-            spent.append(time.perf_counter() - begun)
+            spent.append(time.process_time() - begun)
         matcher, bits = GrammarMatcher(compiled), xgrammar.allocate_token_bitmask(1, compiler(True)[1].vocab_size)
         masks = []
         for byte in text.encode():
-            begun = time.perf_counter()
+            begun = time.process_time()
             matcher.fill_next_token_bitmask(bits)
-            masks.append(time.perf_counter() - begun)
+            masks.append(time.process_time() - begun)
             if not matcher.accept_token(byte_ids()[byte]):
                 break
         times += [f"{min(spent) * 1e3:.0f}", f"{median(masks) * 1e6:.0f}"]
@@ -128,15 +145,12 @@ def main() -> None:
     print("|---|---|--:|--:|--:|--:|--:|--:|--:|")
     for name, built_in in BUILT_IN.items():
         family = FAMILIES[name]
-        row_of(
-            name,
-            built_in,
-            list(texts(family)),
-            lambda start, row=family.row: hs.grammar(row, TOOLS, start=start).structural_tag(),
-            family.row,
-        )
-    cases = [(text, "content") for text in HARMONY]
-    row_of("harmony", "harmony", cases, lambda start: hs.grammar("harmony", TOOLS).structural_tag(), "harmony")
+        row_of(built_in, list(texts(family)), family.row)
+    row_of("harmony", [(text, "content") for text in HARMONY], "harmony")
+    outputs = [one for one in of_the_corpora() if one.where.endswith("strict") and why_refused(one) is None]
+    for row, built_in in OF_CORPORA.items():
+        found = [one for one in outputs if one.format == row]
+        row_of(built_in, [(one.text, one.start) for one in found], row, [one.tools for one in found])
 
 
 if __name__ == "__main__":
