@@ -130,7 +130,10 @@ class Grammar:
         made = self._texts.get(key)
         if made is None:
             lost: list[str] = []
-            text = make(lose=_refuse if exact else lost.append)
+            try:
+                text = make(lose=_refuse if exact else lost.append)
+            except RecursionError as error:
+                raise GrammarError("the grammar has too many parts after one another for this language") from error
             made = self._texts[key] = text, tuple(dict.fromkeys(lost))
         return made
 

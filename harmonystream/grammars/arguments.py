@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 _MOST_ORDERED = 3  # for up to this many arguments, all orders are written out
+_MOST_OPTIONAL = 64  # arguments with separators: what is written grows with the square of their number
 _MOST_FUNCTIONS = 512  # that are remembered
 _MOST_TEXT = 20_000  # characters of their schemas
 _MOST_PARTS = 16  # of one tool
@@ -76,6 +77,8 @@ class Function:
         if found is None:
             while len(self._parts) >= _MOST_PARTS:
                 self._parts.pop(next(iter(self._parts)), None)
+            if self.arguments is not None:
+                self.arguments.written[0] = 0
             found = self._parts[key] = Kept(make(self))
         return found
 
@@ -164,6 +167,8 @@ def _in_order(made: Sequence[tuple[bool, Node]], between: Node) -> Node:
         before = [maybe(row(one, between)) for _, one in made[:first]]
         after = [row(between, one) if needed else maybe(row(between, one)) for needed, one in made[first + 1 :]]
         return row(*before, made[first][1], *after)
+    if len(made) > _MOST_OPTIONAL:
+        raise GrammarError(f"more than {_MOST_OPTIONAL} arguments, none of which is required, cannot be written out")
     rests = []
     for at, (_, one) in enumerate(made):
         rests.append(row(one, *(maybe(row(between, later)) for _, later in made[at + 1 :])))

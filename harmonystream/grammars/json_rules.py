@@ -237,11 +237,14 @@ class JsonRules(ABC):
             before = [f"({one} {comma})?" for _, one in members[:first]]
             after = [f"{comma} {one}" if needed else f"({comma} {one})?" for needed, one in members[first + 1 :]]
             return " ".join([*before, members[first][1], *after])
-        rest = ""  # the part after a member
+        rest = following = ""  # the part following a member, and the member that may be next
         ways: list[str] = []
         for _, one in reversed(members):
+            if ways:
+                tail = f"({comma} {following})? {rest}".rstrip()
+                rest = self.rule(("members", tail), lambda tail=tail: tail)  # type: ignore[misc]
             ways.insert(0, f"{one} {rest}")
-            rest = f"({comma} {one})? {rest}"
+            following = one
         return f"({' | '.join(ways)})?"
 
     def _array(self, schema: Mapping[str, Any], without: tuple[str, ...], path: tuple[str, ...]) -> str:

@@ -24,6 +24,7 @@ __all__ = [
 
 _MOST_DEPTH = 64  # of a schema
 _MOST_NODES = 20_000  # of a schema
+_MOST_WRITTEN = 2_000  # parts of a schema that is not written as JSON
 _MOST_FOLLOWED = 64  # references, one after the other
 _MOST_REPEATED = 2  # a schema that refers to itself is written out this many times inside of itself
 _DEFINITIONS = ("$defs", "definitions")
@@ -97,16 +98,29 @@ class Schema:
 
     node: the schema. References to definitions, and an `allOf` of one schema, have been followed. root: the whole
     schema that it is a part of. refs: the references that were followed on the way to it. what: its name in errors.
+    times: how often it is written out. written: the number of parts of the whole schema that are written out.
 
-    Raises GrammarError for a reference that leads nowhere, or out of the schema, and RecursiveError for a schema
-    inside of itself more often than a grammar can write it out.
+    Raises GrammarError for a reference that leads nowhere, or out of the schema, and for a schema of too many parts,
+    and RecursiveError for a schema inside of itself more often than a grammar can write it out.
     """
 
-    __slots__ = ("node", "refs", "root", "what")
+    __slots__ = ("node", "refs", "root", "times", "what", "written")
 
-    def __init__(self, node: Any, root: Any, refs: tuple[str, ...] = (), what: str = "") -> None:
+    def __init__(
+        self,
+        node: Any,
+        root: Any,
+        refs: tuple[str, ...] = (),
+        what: str = "",
+        times: int = 1,
+        written: list[int] | None = None,
+    ) -> None:
         self.root, self.refs, self.what = root, refs, what
         self.node = node
+        self.times, self.written = times, [0] if written is None else written
+        self.written[0] += times
+        if self.written[0] > _MOST_WRITTEN:
+            raise GrammarError(f"{what} has more than {_MOST_WRITTEN:,} parts where all of them are written out")
         if isinstance(node, Mapping) and not _FOLLOWED.isdisjoint(node):
             self._follow()
 
@@ -133,9 +147,10 @@ class Schema:
                 raise GrammarError(f"a schema with {keyword!r} has more keywords beside it: {sorted(beside)}")
         raise GrammarError("a schema refers to itself")
 
-    def part(self, node: Any, name: str = "") -> Schema:
-        """The schema of a value inside of this one's. name: the value's, if it has one."""
-        return Schema(node, self.root, self.refs, f"{self.what}.{name}" if name else self.what)
+    def part(self, node: Any, name: str = "", times: int = 1) -> Schema:
+        """The schema of a value inside of this one's. name: the value's, if it has one. times: its number."""
+        what = f"{self.what}.{name}" if name else self.what
+        return Schema(node, self.root, self.refs, what, self.times * times, self.written)
 
     def get(self, keyword: str) -> Any:
         return self.node.get(keyword) if isinstance(self.node, Mapping) else None
@@ -153,8 +168,9 @@ class Schema:
     @property
     def items(self) -> Schema | None:
         """The schema of an array's items. None if it says nothing about them."""
-        found = self.get("items")
-        return self.part(found, "items") if isinstance(found, Mapping) else None
+        found, most = self.get("items"), self.get("maxItems")
+        times = most if type(most) is int and most > 0 else 1
+        return self.part(found, "items", times) if isinstance(found, Mapping) else None
 
     def keywords(self) -> frozenset[str]:
         """Those that say what a value is."""

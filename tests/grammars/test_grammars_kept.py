@@ -209,6 +209,21 @@ HOSTILE: dict[str, Any] = {
     "a long length": {"type": "string", "minLength": 10**9},
     "many items": {"type": "array", "items": {"type": "string"}, "minItems": 10**9},
     "many unions": {"oneOf": [{"type": "object", "properties": {"a": {"const": at}}} for at in range(5_000)]},
+    "members that are all of it": {
+        "type": "object",
+        "properties": {f"p{at}": {"$ref": "#/properties/v"} for at in range(60)},
+        "required": [f"p{at}" for at in range(60)],
+    },
+    "optional members": {"type": "object", "properties": {f"p{at}": {"type": "string"} for at in range(400)}},
+    "arrays of arrays": {
+        "type": "array",
+        "maxItems": 64,
+        "items": {
+            "type": "array",
+            "maxItems": 64,
+            "items": {"type": "array", "maxItems": 64, "items": {"type": "string"}},
+        },
+    },
     "unions of unions": {"anyOf": [{"anyOf": [{"$ref": "#/properties/v"}] * 50}] * 50},
 }
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import random
+from itertools import permutations
 from typing import Any
 
 import pytest
+from gbnf_matching import Gbnf
 from grammar_walks import BACKENDS, accepts, ids_walk, vocab_of
 
 import harmonystream as hs
@@ -106,6 +108,22 @@ def test_what_begins_as_a_container_is_one() -> None:
     schema = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "integer"}}]}
     for value, allowed in (("a word", True), ("[1, 2]", True), ('["a"]', False), ("", True)):
         check("glm", schema, CALLS["glm"][0].format(value), allowed)
+
+
+def test_optional_members_come_in_their_order() -> None:
+    """Each choice of them is taken, and no other order, without a comma too many."""
+    names = ["p", "q", "r", "s"]
+    schema = {"type": "object", "properties": {name: {"type": "integer"} for name in names}}
+    grammar = hs.grammar("harmony", tool(schema), choice="required")
+    lark, gbnf = grammar.lark(), grammar.gbnf()
+    for count in range(len(names) + 1):
+        for chosen in permutations(names, count):
+            value = json.dumps({"a": dict.fromkeys(chosen, 1)})
+            for inner, allowed in ((value, list(chosen) == sorted(chosen)), (value.replace("}}", ",}}"), False)):
+                text = f"<|channel|>commentary to=functions.f<|message|>{inner}<|call|>"
+                found = Gbnf(gbnf)
+                assert accepts(lark, text) == allowed, inner
+                assert (found.take(text) and found.may_end) == allowed, inner
 
 
 def test_a_schema_that_has_no_end() -> None:
