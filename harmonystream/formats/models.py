@@ -49,7 +49,7 @@ _FAMILIES = (
     (r"hy-?4|hunyuan-?4", "hy_v4", "Hy4"),
     (r"apriel-?1\.[56]", "apriel", "Apriel 1.5, 1.6"),
     (r"nemotron-nano(-(9b|12b))?-v2", "nemotron_v2", "Nemotron Nano 2"),
-    (r"llama-?3-[13]-nemotron-(nano|super|ultra)(-\d+b)?-v1-5", "nemotron_v2", "Llama Nemotron 1.5"),
+    (r"llama-?3[.-][13]-nemotron-(nano|super|ultra)(?!-vl)(-\d+b)?(-v1([.-]\d)?)?", "nemotron_v2", "Llama Nemotron"),
     (r"internlm-?[23](\.5)?|intern-?s1", "internlm", "InternLM 2, 3, Intern-S1"),
     (r"nemotron-?3-(nano|super|ultra)", "qwen3_coder", "Nemotron 3"),
     (r"nanbeige-?4(\.\d)?", "qwen3_coder", "Nanbeige4"),

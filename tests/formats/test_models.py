@@ -98,7 +98,9 @@ KNOWN = {
     """,
     "nemotron_v2": """
         NVIDIA-Nemotron-Nano-v2  nvidia/NVIDIA-Nemotron-Nano-9B-v2  nvidia/NVIDIA-Nemotron-Nano-12B-v2
-        nvidia/Llama-3_3-Nemotron-Super-49B-v1_5
+        nvidia/Llama-3_3-Nemotron-Super-49B-v1_5  nvidia/llama-3.3-nemotron-super-49b-v1.5
+        nvidia/Llama-3.1-Nemotron-Nano-8B-v1  nvidia/Llama-3.1-Nemotron-Nano-4B-v1.1
+        nvidia/Llama-3_1-Nemotron-Ultra-253B-v1
     """,
     "internlm": """
         internlm/internlm3-8b-instruct  internlm/internlm2_5-7b-chat  internlm/Intern-S1
