@@ -55,7 +55,7 @@ _STRICT = {
     "ignored-text": "a key, or the call's closer",
     "missing-value": "a value after the key",
     "wrapped-arguments": "the tool's parameters as keys",
-    "misspelt-id": "functions.NAME:N",
+    "misspelt-name": "the name of a declared tool, with nothing around it",
     "call-syntax": "name=literal, as Python writes arguments",
 }
 _LENIENT = (

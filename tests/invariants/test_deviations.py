@@ -71,7 +71,7 @@ TAGS_ONLY = {
         "ignored-text",
         "missing-value",
         "wrapped-arguments",
-        "misspelt-id",
+        "misspelt-name",
         "call-syntax",
         "call-in-reasoning",
         "held-too-long",

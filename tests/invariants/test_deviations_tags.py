@@ -71,7 +71,7 @@ TAGGED = {
         *("glm", "<tool_call>f<arg_key>input</arg_key><arg_value>", '{"s": "x"}</arg_value></tool_call>'),
         ("", "", ['{"s": "x"}']),
     ),
-    "misspelt-id": (
+    "misspelt-name": (
         *("kimi_k2", "Hi", "<|tool_call_begin|>functions_f_2<|tool_call_argument_begin|>{}<|tool_call_end|>"),
         ("", "Hi", ["{}"]),
     ),

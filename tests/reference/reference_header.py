@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from reference_names import find_name, unquoted
+
 CHANNELS = ("analysis", "commentary", "final")
 ROLES = ("assistant", "user", "system", "developer", "tool")
 BUILTINS = ("python", "browser", "container")
@@ -191,6 +193,8 @@ class Findings:
         if to and self.tools and has_glued_suffix(to, self.tools):
             to = to.removesuffix("json")
             self.content_type = self.content_type or "json"
+        if to and self.tools and to.removeprefix("functions.") not in self.tools:
+            to = find_name(unquoted(to), self.tools) or to
         return Opening(self.role, self.channel or self.unrecognised_channel, to, self.content_type)
 
 

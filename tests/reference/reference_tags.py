@@ -449,6 +449,8 @@ class Machine(Fences, Elements, Lists):
             self.parted = dict.fromkeys(self.spoken, i)
         self.code, self.at_start = self.code and "code", True
         self.written, self.unread = "", False
+        if self.row.name_as != "id" or header.body == "wrapped":
+            self.reader().find_name(header, header.name)
         self.tool = header.name
         for code in [*header.notes, *["call-in-reasoning"] * (self.region == "reasoning")]:
             self.log.note(code, i)

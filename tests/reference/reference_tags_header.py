@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from reference_names import find_name
 from reference_tags_attributes import tag_at
 from reference_tags_json import ObjectScan, are_names, decode_string
 from reference_tags_keys import key_at, written
@@ -459,23 +460,22 @@ class HeaderReader:
     def resolve_id(self, header: Header) -> None:
         header.id = header.name
         header.name = re.sub(r":[0-9]+\Z", "", header.name.removeprefix("functions."))
-        if repaired := self.misspelt_id(header):
-            header.name = repaired
-            header.notes.append("misspelt-id")
-        if re.fullmatch(r"(call_)?[0-9]+|", header.name):
+        self.find_name(header, header.id, numbered=True)
+        declared = latin(header.name) in (self.tools or ())
+        of_api = "|(call_|chatcmpl-tool-).+" if self.tools else ""
+        if not declared and re.fullmatch(f"(call_)?[0-9]+|{of_api}", header.name, re.S):
             if self.tools and len(set(self.tools)) == 1:
                 header.name = self.tools[0].encode("latin-1").decode()
             else:
                 header.name, header.kind = header.id, "other"
 
-    def misspelt_id(self, header: Header) -> str:
-        """The declared name in an id such as `functions_f_2` or `f2`; empty: there is none, or the id needs none."""
-        if latin(header.name) in (self.tools or ()):
-            return ""
-        stem = re.sub(r"\Afunctions[._:-]?", "", header.id or "")
-        without = re.sub(r"[0-9]+\Z", "", stem)
-        found = [stem, without, re.sub(r"[._:-]\Z", "", without)]
-        return next((name for name in found if latin(name) in (self.tools or ())), "")
+    def find_name(self, header: Header, written: str, numbered: bool = False) -> None:
+        """A declared name with more around it. written: the name, or the whole id."""
+        if self.tools and latin(header.name) not in self.tools:
+            found = find_name(latin(written), self.tools, numbered)
+            if found:
+                header.name = found.encode("latin-1").decode()
+                header.notes.append("misspelt-name")
 
     def may_stand(self, header: Header, name: str) -> None:
         """Where prose might say the same: a declared name, or, if none is, the start of a line or after a marker."""

@@ -46,6 +46,10 @@ cdef inline int tool_index(const ToolTable* t, const uint8_t* p, Py_ssize_t n) n
     return <int>sorted_index(t.names, t.offset, 0, t.n, p, n)
 
 
+cdef bint find_name(const ToolTable* t, const uint8_t* p, Py_ssize_t n, bint numbered,
+                    Py_ssize_t* at, Py_ssize_t* size) noexcept nogil
+
+
 cdef inline bint begins_tool(const ToolTable* t, const uint8_t* p, Py_ssize_t n) noexcept nogil:
     """Does the name of a declared tool begin with these bytes?"""
     cdef Py_ssize_t lo = 0, hi = t.n, mid

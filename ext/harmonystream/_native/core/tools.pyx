@@ -3,6 +3,7 @@
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
+from libc.string cimport memcmp
 cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.fnv cimport fnv_bytes, fnv_empty, fnv_number
@@ -223,3 +224,58 @@ cdef Tools by_content(object tools):
             COMPILED.clear()
         COMPILED[key] = made
     return made
+
+
+# --- a name with more around it ---------------------------------------------------------------------------------------
+
+cdef inline bint is_joint(uint8_t c) noexcept nogil:
+    return c == c'.' or c == c'_' or c == c':' or c == c'-' or c == c'/'
+
+
+cdef inline bint is_digit(uint8_t c) noexcept nogil:
+    return c'0' <= c <= c'9'
+
+
+cdef inline bint takes(const ToolTable* t, const uint8_t* p, Py_ssize_t start, Py_ssize_t stop,
+                       Py_ssize_t* at, Py_ssize_t* size) noexcept nogil:
+    """Is a tool of this name declared? Then it is the name."""
+    if start >= stop or tool_index(t, p + start, stop - start) < 0:
+        return False
+    at[0] = start
+    size[0] = stop - start
+    return True
+
+
+cdef inline Py_ssize_t kind_length(const uint8_t* p, Py_ssize_t n, bint alone) noexcept nogil:
+    """How long the word at the start is that says what kind of thing is called. alone: need nothing follow it?"""
+    cdef Py_ssize_t size = 0
+    if n > 8 and memcmp(p, b"function", 8) == 0:
+        size = 8
+    elif n > 4 and memcmp(p, b"tool", 4) == 0:
+        size = 4
+    size += size > 0 and p[size] == c's'
+    if size and size + 1 < n and is_joint(p[size]):
+        return size + 1
+    return 9 if alone and size == 9 else 0
+
+
+cdef bint find_name(const ToolTable* t, const uint8_t* p, Py_ssize_t n, bint numbered,
+                    Py_ssize_t* at, Py_ssize_t* size) noexcept nogil:
+    """Finds the name of a declared tool in one that is not declared and has more around it, such as `functions.f` or
+    `f:f`. numbered: may digits follow, as in `functions_f_2`?"""
+    cdef Py_ssize_t i, end = n, half
+    if takes(t, p, 0, n, at, size):
+        return True
+    i = kind_length(p, n, numbered)
+    if takes(t, p, i, n, at, size):
+        return True
+    half = (n - i) // 2
+    if (n - i) % 2 and p[i + half] == c':' and memcmp(p + i, p + i + half + 1, half) == 0:
+        return takes(t, p, i, i + half, at, size)
+    if not numbered:
+        return False
+    while end > i and is_digit(p[end - 1]):
+        end -= 1
+    if takes(t, p, i, end, at, size):
+        return True
+    return end > i and is_joint(p[end - 1]) and takes(t, p, i, end - 1, at, size)

@@ -9,6 +9,7 @@
 from libc.string cimport memchr, memcmp
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.out cimport note
+from harmonystream._native.core.tools cimport find_name
 from harmonystream._native.core.types cimport *
 from harmonystream._native.harmony.header_words cimport *
 
@@ -182,6 +183,25 @@ cdef void cut_glued_suffix(Stream* s, const ToolTable* t) noexcept nogil:
         note(s, D_GLUED_SUFFIX, s.header_at)
 
 
+cdef void mend_name(Stream* s, const ToolTable* t) noexcept nogil:
+    """Takes away what is around a declared name: `functions:f`, `f(`, or quotes."""
+    cdef Span w = s.recipient
+    cdef const uint8_t* p = s.header + w.at
+    cdef Py_ssize_t at = 0, size = 0
+    if t.n <= 0 or is_tool(s, t, call_name(s)):
+        return
+    if w.n > 2 and p[0] == p[w.n - 1] and (p[0] == c'"' or p[0] == c"'" or p[0] == c'`'):
+        w = span(w.at + 1, w.n - 2)
+        p += 1
+    if w.n > 2 and p[w.n - 2] == c'(' and p[w.n - 1] == c')':
+        w.n -= 2
+    elif w.n > 1 and p[w.n - 1] == c'(':
+        w.n -= 1
+    if find_name(t, p, w.n, False, &at, &size):
+        s.recipient = span(w.at + <int>at, <int>size)
+        note(s, D_MISSPELT_NAME, s.header_at)
+
+
 cdef int count_marks(const Stream* s, uint8_t mark) noexcept nogil:
     cdef int i, found = 0
     for i in range(s.header_n):
@@ -201,6 +221,7 @@ cdef void header_resolve(Stream* s, const ToolTable* t) noexcept nogil:
     while i < n:
         i = read_segment(s, t, i, n)
     cut_glued_suffix(s, t)
+    mend_name(s, t)
     channels = count_marks(s, MARK_CHANNEL)
     if channels > 1:
         note(s, D_REPEATED_CHANNEL, s.header_at)

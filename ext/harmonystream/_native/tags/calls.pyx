@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcmp, memcpy
 from harmonystream._native.core.build cimport DEBUG_BUILD
-from harmonystream._native.core.tools cimport tool_index
+from harmonystream._native.core.tools cimport find_name, tool_index
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.lookahead cimport *
 from harmonystream._native.tags.object_name cimport read_object_name
@@ -25,120 +25,82 @@ cdef Py_ssize_t name_in_id(const uint8_t* p, Py_ssize_t n, Py_ssize_t* size) noe
     return at
 
 
-cdef inline bint is_digit(uint8_t c) noexcept nogil:
-    return c'0' <= c <= c'9'
-
-
-cdef inline bint is_joint(uint8_t c) noexcept nogil:
-    return c == c'.' or c == c'_' or c == c':' or c == c'-'
-
-
-cdef bint misspelt_id(const ToolTable* tools, const uint8_t* p, Py_ssize_t n,
-                      Py_ssize_t* at, Py_ssize_t* size) noexcept nogil:
-    """The name of a declared tool in an id such as functions_f_2 or f2, whose usual parts name none."""
-    cdef Py_ssize_t i = 0, end = n
-    if tool_index(tools, p + at[0], size[0]) >= 0:
-        return False
-    if n >= 9 and memcmp(p, b"functions", 9) == 0:
-        i = 9 + (n > 9 and is_joint(p[9]))
-    while True:
-        if end > i and tool_index(tools, p + i, end - i) >= 0:
-            at[0] = i
-            size[0] = end - i
-            return True
-        if end == n and end > i and is_digit(p[end - 1]):
-            while end > i and is_digit(p[end - 1]):
-                end -= 1
-        elif end > i and is_joint(p[end - 1]) and (end == n or is_digit(p[end])):
-            end -= 1
-        else:
-            return False
-
-
-cdef bint is_number(const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    """Nothing, digits, or `call_` and digits: an id that has no name in it."""
+cdef bint has_no_name(const ToolTable* t, const uint8_t* p, Py_ssize_t n) noexcept nogil:
+    """Is what is left of an id nothing, digits, `call_` and digits, or, where it is not a declared name, an id as APIs
+    make them?"""
     cdef Py_ssize_t i
-    for i in range(5 if n > 5 and memcmp(p, b"call_", 5) == 0 else 0, n):
+    cdef bint numbered = n > 5 and memcmp(p, b"call_", 5) == 0
+    if t.n > 0:
+        if tool_index(t, p, n) >= 0:
+            return False
+        if numbered or (n > 14 and memcmp(p, b"chatcmpl-tool-", 14) == 0):
+            return True
+    for i in range(5 if numbered else 0, n):
         if not c'0' <= p[i] <= c'9':
             return False
     return True
 
 
-cdef void name_call(Stream* s, const Context* c, Record* r, const uint8_t* p, Py_ssize_t n,
-                    const uint8_t* id, Py_ssize_t n_id, bint wrapped) noexcept nogil:
-    """The call's name, and its id if the format has ids, into the record. Names the tool. id: NULL if it is not told
-    beside the name. wrapped: the name is a member of an object."""
-    cdef Py_ssize_t size = n, at = 0
-    cdef const uint8_t* name = p
-    s.kind = FUNCTION
-    if c.row.name_as == ID_NAME and not wrapped:
-        id = p
-        n_id = n
-        at = name_in_id(p, n, &size)
-        misspelt_id(c.tools, p, n, &at, &size)
-        name = p + at
-        if is_number(name, size):
-            if c.tools.n == 1:
-                name = c.tools.names
-                size = c.tools.offset[1]
-            else:
-                s.kind = OTHER_CALL
-                name = p
-                size = n
-    s.tags.tool = tool_index(c.tools, name, size)
-    if r == NULL or not out_room(c.out, size + n_id):
-        return
-    r.at = c.out.n_text
-    memcpy(c.out.text + c.out.n_text, name, size)
-    c.out.n_text += size
-    r.n = size
-    if id != NULL:
-        memcpy(c.out.text + c.out.n_text, id, n_id)
-        c.out.n_text += n_id
-        r.n_id = <uint16_t>n_id
-    r.flags = s.kind
-
-
-cdef void note_header(Stream* s, const Context* c, const View* v, const CallHeader* h) noexcept nogil:
-    cdef Py_ssize_t at, size = 0
+cdef void note_header(Stream* s, const Context* c, const CallHeader* h, bint misspelt) noexcept nogil:
     if h.repeated:
         note(s, D_REPEATED_OPENER, s.position)
     if h.bare or h.key_n:
         note(s, D_MISSING_OPENER, s.position)
     if h.doubled:
         note(s, D_STRAY_CLOSER, s.position)
-    if c.row.name_as == ID_NAME and h.body != WRAPPED:
-        at = name_in_id(v.p + h.name_at, h.name_n, &size)
-        if misspelt_id(c.tools, v.p + h.name_at, h.name_n, &at, &size):
-            note(s, D_MISSPELT_ID, s.position)
+    if misspelt:
+        note(s, D_MISSPELT_NAME, s.position)
     if s.tags.reasoning:
         note(s, D_CALL_IN_REASONING, s.position)
 
 
 cdef void begin_call(Stream* s, const Context* c, View* v, const CallHeader* h) noexcept nogil:
-    """The header h has been read: the call begins."""
+    """The header h has been read: the call begins. Names the tool, and the call's id if the format has ids."""
     cdef Record* r = NULL
-    cdef uint8_t[NAME_CAP + 16] decoded, id
+    cdef uint8_t[NAME_CAP + 16] decoded, own_id
     cdef const uint8_t* name = v.p + h.name_at
-    cdef const uint8_t* its_id = v.p + h.id_at if h.id_n else NULL
-    cdef int n = <int>h.name_n, n_id = <int>h.id_n
+    cdef const uint8_t* id = v.p + h.id_at
+    cdef int n = <int>h.name_n, n_id = <int>h.id_n, n_own, kind = FUNCTION
+    cdef bint is_id = c.row.name_as == ID_NAME and h.body != WRAPPED, misspelt
+    cdef Py_ssize_t at = 0, size
     cdef int64_t start, stop
-    flush_pending(s, c.out)
-    note_header(s, c, v, h)
-    if s.error:
-        return
     if h.body == WRAPPED:
         read_object_name(v, h.object_name, decoded, &n)
         name = decoded
-        if h.object_id and read_object_name(v, h.object_id, id, &n_id):
-            its_id = id
+        if h.object_id and read_object_name(v, h.object_id, own_id, &n_own):
+            id = own_id
+            n_id = n_own
+    size = n
+    if is_id:
+        id = name
+        n_id = n
+        at = name_in_id(name, n, &size)
+    misspelt = c.tools.n > 0 and tool_index(c.tools, name + at, size) < 0 and (
+        find_name(c.tools, name, n, is_id, &at, &size))
+    flush_pending(s, c.out)
+    note_header(s, c, h, misspelt)
+    if s.error:
+        return
+    if is_id and has_no_name(c.tools, name + at, size):
+        if c.tools.n == 1:
+            name = c.tools.names
+            at = 0
+            size = c.tools.offset[1]
+        else:
+            kind = OTHER_CALL
+            at = 0
+            size = n
     start = after(s, s.position)
     stop = after(s, position_at(s, v, h.stop - 1) + 1 if h.stop > v.i else start)
     if c.out.labels == NULL:
         r = out_record(c.out, R_CALL_START, start, stop)
         if r != NULL:
             r.index = s.calls
-    name_call(s, c, r, name, n, its_id, n_id, h.body == WRAPPED)
+    s.kind = kind
+    s.tags.tool = tool_index(c.tools, name + at, size)
+    if r != NULL and out_room(c.out, size + n_id):
+        put_name(c.out, r, name + at, size, id, n_id)
+        r.flags = kind
     s.attributed = stop
     open_call(s, h, c.row.ends_reasoning)
     if h.key_n:
@@ -150,6 +112,17 @@ cdef void begin_call(Stream* s, const Context* c, View* v, const CallHeader* h) 
         consume(s, c, v, skip_ws(v, v.i + 1, v.n), IN_HEADER)
     if h.empty:
         end_call(s, c, s.position, True, False)
+
+
+cdef void put_name(Out* out, Record* r, const uint8_t* name, Py_ssize_t n,
+                   const uint8_t* id, Py_ssize_t n_id) noexcept nogil:
+    """The call's name, and its id after it, into the record."""
+    r.at = out.n_text
+    memcpy(out.text + r.at, name, n)
+    memcpy(out.text + r.at + n, id, n_id)
+    out.n_text += n + n_id
+    r.n = n
+    r.n_id = <uint16_t>n_id
 
 
 cdef void consume_key_end(Stream* s, const Context* c, View* v, const CallHeader* h) noexcept nogil:
