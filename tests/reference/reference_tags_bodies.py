@@ -305,13 +305,14 @@ class Bodies:
         self.unread |= scan.stray or (scan.ended != "object" and scan.stage in ("in key", "colon", "value"))
         before = scan.members.index(member) if member else len(scan.members)
         held = self.held_members(scan.members[:before], roles)
-        if member and held and "" in [roles[scan.members.index(one)] for one in held]:
+        unknown = [one for one in held if roles[scan.members.index(one)] == ""]
+        if member and unknown:
             self.log.note("ignored-member", held[0].start)
-            self.unread = True
+            self.unread |= any(self.may_be_argument(one.key) for one in unknown)
         for other, role in zip(scan.members[before + 1 :], roles[before + 1 :]):
             if role in ("", "arguments") and not other.misplaced:
                 self.log.note("ignored-member", other.start)
-                self.unread = True
+                self.unread |= role == "arguments" or self.may_be_argument(other.key)
         if member and member.indices:
             if member.kind == "string":
                 chars = decode_string(self.text, member.indices, member.closed)
@@ -339,6 +340,9 @@ class Bodies:
     def declares(self, key: str) -> bool:
         return key in [latin(name) for name in self.types.get(self.tool, ())]
 
+    def may_be_argument(self, key: str) -> bool:
+        return not self.types.get(self.tool) or self.declares(key) or len(key) >= LONGEST
+
     def held_members(self, members: Sequence[Member], roles: Sequence[str]) -> list[Member]:
         """Those that are the arguments if no others come. What cannot be held is noted."""
         held: list[Member] = []
@@ -349,7 +353,7 @@ class Bodies:
             if too_long or one.late or len(one.key) >= LONGEST:
                 if not role:
                     self.log.note("ignored-member", one.start)
-                    self.unread = True
+                    self.unread |= self.may_be_argument(one.key)
                 continue
             held.append(one)
             size += len(self.member_text(one, len(held) == 1).encode())

@@ -123,7 +123,31 @@ def test_members_that_are_the_arguments():
     ],
 )
 def test_what_is_not_read_is_not_complete(inside, arguments, codes):
-    assert calls(f'{{"name": "f", {inside}}}', codes) == [("f", arguments, "cut")]
+    assert calls(f'{{"name": "f", {inside}}}', codes, tools=["f"]) == [("f", arguments, "cut")]
+
+
+@pytest.mark.parametrize(
+    ("inside", "complete"),
+    [
+        ('"why": {"a": 2}, "arguments": {"a": 1}', True),
+        ('"arguments": {"a": 1}, "why": "x"', True),
+        ('"why": 0, "description": [], "arguments": {"a": 1}, "more": null', True),
+        ('"a": 2, "arguments": {"a": 1}', False),
+        ('"why": 0, "a": 2, "arguments": {"a": 1}', False),
+        ('"arguments": {"a": 1}, "a": 2', False),
+        ('"arguments": {"a": 1}, "arguments": {}', False),
+        (f'"arguments": {{"a": 1}}, "{"w" * 300}": 2', False),
+        ('"arguments": {"a": 1}, "why": ', False),
+    ],
+)
+def test_a_member_that_the_tool_does_not_have_is_not_a_lost_argument(inside, complete):
+    named = [{"name": "f", "parameters": {"properties": {"a": {}}}}]
+    text = f'<tool_call>{{"name": "f", {inside}}}</tool_call>'
+    for size in (1, len(text)):
+        parser = hs.Parser("hermes", tools=named)
+        events = [event for at in range(0, len(text), size) for event in parser.feed_text(text[at : at + size])]
+        ends = [event.complete for event in events if isinstance(event, hs.ToolCallEnd)]
+        assert ends == [complete]
 
 
 def test_the_first_name_and_the_first_arguments_count():

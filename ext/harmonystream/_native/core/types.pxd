@@ -315,7 +315,8 @@ cdef enum Fence:
 
 cdef enum Members:                               # beside a wrapped call's arguments, held because they may be these
     NO_MEMBERS, KNOWN_MEMBERS                    # none; what the row knows, but the tool declares
-    SOME_MEMBERS, TOO_MANY_MEMBERS               # others; more than may be held
+    FOREIGN_MEMBERS                              # also what is no parameter of the tool
+    SOME_MEMBERS, TOO_MANY_MEMBERS               # also what may be an argument; more than may be held
 
 cdef enum Passing:                               # what becomes of a wrapped object's bytes
     PASS_NOTHING, PASS_RAW, PASS_STRING, PASS_SCALAR

@@ -165,6 +165,11 @@ cdef bint is_declared(const Stream* s, const Context* c) noexcept nogil:
     return has_parameters(c.tools, s.tags.tool) and is_parameter(c.tools, s.tags.tool, s.header, s.header_n)
 
 
+cdef bint may_be_argument(const Stream* s, const Context* c) noexcept nogil:
+    """Is the member's key a parameter of the tool, or are its parameters unknown?"""
+    return not has_parameters(c.tools, s.tags.tool) or is_declared(s, c) or s.header_n == HEADER_CAP
+
+
 cdef void open_member(Stream* s, const Context* c, int64_t at, bint known) noexcept nogil:
     """A member's value begins at `at`, which is an argument if no arguments come. known: the row knows its key."""
     cdef Tags* g = &s.tags
@@ -175,15 +180,15 @@ cdef void open_member(Stream* s, const Context* c, int64_t at, bint known) noexc
     if call.members == TOO_MANY_MEMBERS or call.object.stray or s.header_n == HEADER_CAP:
         if not known:
             note(s, D_IGNORED_MEMBER, at)
-            g.unread = 1
+            g.unread |= may_be_argument(s, c)
         return
     if call.members == NO_MEMBERS:
         g.value_at = g.value_stop = at
     if not (buffer_put(held, b', "' if call.members else b'{"', 3 if call.members else 2) and buffer_put(held, key, n)
             and buffer_put(held, b'": ', 3)):
         c.out.no_memory = True
-    if call.members != SOME_MEMBERS:
-        call.members = KNOWN_MEMBERS if known else SOME_MEMBERS
+    call.members = max(call.members, <int>(
+        KNOWN_MEMBERS if known else SOME_MEMBERS if may_be_argument(s, c) else FOREIGN_MEMBERS))
     call.passing = PASS_MEMBER
     s.value_mode = HELD
 
@@ -249,7 +254,7 @@ cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int f
         if g.begun:
             if member == OTHER_MEMBER or member == ARGUMENTS_MEMBER:
                 note(s, D_IGNORED_MEMBER, at)
-                g.unread = 1
+                g.unread |= member == ARGUMENTS_MEMBER or may_be_argument(s, c)
         elif member == OTHER_MEMBER:
             open_member(s, c, at, False)
         elif member != ARGUMENTS_MEMBER:
@@ -257,9 +262,9 @@ cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int f
                 open_member(s, c, at, True)
         else:
             g.begun = 1
-            if call.members == SOME_MEMBERS:
+            if call.members == SOME_MEMBERS or call.members == FOREIGN_MEMBERS:
                 note(s, D_IGNORED_MEMBER, g.value_at)
-                drop_members(s, c)
+                g.unread |= call.members == SOME_MEMBERS
             c.out.held.value.n = 0
             if s.error:
                 return
