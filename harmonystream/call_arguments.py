@@ -8,8 +8,11 @@ from typing import Any, NoReturn
 
 from .surrogates import without_surrogates
 
-__all__ = ["read_arguments"]
+__all__ = ["UNREADABLE", "read_arguments"]
 
+UNREADABLE = "{INVALID_JSON}"
+"""The end of the arguments that hosts send of a call that the model closed and that could not be read. No client can
+read such arguments as JSON, so none runs the call."""
 MAX_DIGITS = 1000
 """The most digits of an integer. The time for converting digits grows with the square of their number."""
 
@@ -20,8 +23,11 @@ def read_arguments(text: str) -> dict[str, Any]:
     A JSON string that holds an object is parsed once more, because some models escape their arguments twice. Unescaped
     control characters in strings are accepted; lone surrogates become U+FFFD.
 
-    Raises ValueError for text without an object, and for a number that is not finite. The message is for the model.
+    Raises ValueError for text without an object, for a number that is not finite, and for the arguments of a call that
+    could not be read (`UNREADABLE`). The message is for the model.
     """
+    if text.endswith(UNREADABLE):
+        raise ValueError("the call could not be read: write it again, with its arguments as one JSON object")
     value = _first_value(text)
     if isinstance(value, str):
         value = _first_value(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from .deviations import Deviation
@@ -19,7 +19,7 @@ from .events import (
 )
 from .regions import Usage
 
-__all__ = ["CallDelta", "Completion", "Delta", "Message", "ToolCall"]
+__all__ = ["CallDelta", "Completion", "Delta", "Message", "ToolCall", "cut_call"]
 
 
 class ToolCall(NamedTuple):
@@ -98,6 +98,18 @@ class Delta(NamedTuple):
     reasoning: str
     content: str
     calls: tuple[CallDelta, ...]
+
+
+def cut_call(events: Sequence[object]) -> ToolCallEnd | None:
+    """The end of the call that the end of its stream has cut. None if these events have none.
+
+    The model closed every other call. If such a call is not complete, it could not be read.
+    """
+    over = next((event for event in events if isinstance(event, StreamEnd)), None)
+    if over is None or over.reason == "tool_calls":
+        return None
+    ends = [event for event in events if isinstance(event, ToolCallEnd) and not event.complete]
+    return ends[-1] if ends and ends[-1].start >= over.start else None
 
 
 class Collector:

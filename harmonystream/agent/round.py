@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from ..completion import ToolCall
+from ..completion import ToolCall, cut_call
 from ..engines import Output
 from ..events import Event, ToolCallEnd
 from ..prompt import tool_results
+from ..tools import ToolResult
 from .deadline import Deadline
 from .generation import Generation
 from .history import CallIds, assistant_message
 from .outcome import LoopEvent, Steered, ToolRunEnd, ToolRunStart
 from .runs import ToolRuns
+from .unreadable import unreadable_result
 
 __all__ = ["Round"]
 
@@ -21,7 +23,8 @@ __all__ = ["Round"]
 class Round:
     """Connects a generation's events and its tools.
 
-    number: counted from 1. ids: gives each call its id. calls: all complete calls, in order. steered: as in `RoundEnd`.
+    number: counted from 1. ids: gives each call its id. calls: all calls that the model closed, in order. steered: as
+    in `RoundEnd`.
     """
 
     def __init__(
@@ -34,6 +37,7 @@ class Round:
         self._ids = ids
         self._ended_calls, self._news = generation.calls, runs.news
         self._known = 0  # how many calls, including cut ones, `take` has seen
+        self._end = 0  # where the last of them ended
 
     @property
     def broken(self) -> bool:
@@ -53,18 +57,23 @@ class Round:
 
     def _with_runs(self, events: Sequence[Event]) -> Sequence[LoopEvent]:
         made: list[LoopEvent] = []
+        cut = cut_call(events)
         for event in events:
             made.append(event)
             if isinstance(event, ToolCallEnd):
                 call = self.generation.calls[self._known]
-                if event.complete:
+                if event is cut:
+                    self._ids.skip()
+                else:
                     call = call._replace(id=self._ids.next(call.id))
                     self.calls.append(call)
-                    made += self.runs.take(call)
-                else:
-                    self._ids.skip()
-                self._known += 1
+                    made += self.runs.take(call, None if event.complete else self._unreadable(call, event))
+                self._known, self._end = self._known + 1, event.start
         return [*made, *self.runs.ended()]
+
+    def _unreadable(self, call: ToolCall, end: ToolCallEnd) -> ToolResult:
+        noted = [one.code for one in self.generation.parser.deviations if self._end <= one.position <= end.start]
+        return unreadable_result(call, noted)
 
     async def run_tools(self, deadline: Deadline) -> AsyncIterator[ToolRunStart | ToolRunEnd]:
         """Run the tools that have waited for the end of the generation. After a broken generation, none is started."""
@@ -81,7 +90,7 @@ class Round:
     def messages(self) -> list[dict[str, Any]]:
         """The assistant's message, and the results in the order of the calls. Stealth calls are left out.
 
-        A call without an answer is left out, too, because it was cut off or the generation broke: a conversation must
+        A call without an answer is left out, too, because the end cut it or the generation broke: a conversation must
         not have a call without its result. Calls that are handed back are included, because the caller will answer
         them.
         """

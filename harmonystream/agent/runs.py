@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 
-from ..call_arguments import read_arguments
+from ..call_arguments import UNREADABLE, read_arguments
 from ..completion import ToolCall
 from ..tools import ToolResult, Tools
 from ..tools.results import error_text
@@ -92,22 +92,31 @@ class ToolRuns:
         self.stealth: set[int] = set()  # the indices of calls whose tools are stealth
         self.timed_out = False
 
-    def take(self, call: ToolCall) -> Iterator[ToolRunStart]:
-        """Take a complete call while the model is still writing. It starts now if its tool is an early one."""
+    def take(self, call: ToolCall, unreadable: ToolResult | None = None) -> Iterator[ToolRunStart]:
+        """Take a call that the model has closed, while it is still writing. The call starts now if its tool is an early
+        one.
+
+        unreadable: the result of a call that could not be read, and so does not run.
+        """
         if not self._may_run:
             self.unanswered.append(call)
             return
         tool = self._tools.get(call.name)
         if tool is not None and tool.function is None:
-            self.handed_back.append(call)
+            self.handed_back.append(
+                call if unreadable is None else call._replace(arguments=call.arguments + UNREADABLE)
+            )
             return
         self.calls.append(call)
-        if tool is not None and tool.stealth:
+        if tool is not None and tool.stealth and unreadable is None:  # the model must see why it was not read
             self.stealth.add(call.index)
         if self._repeats.add(call):
             self.refused += 1
             said = "this call has given the same result again and again: use it, or answer"
             self._end(call, ToolResult(call.id, call.name, error_text("refused", said), "refused"))
+        elif unreadable is not None:
+            self._repeats.answered(call, unreadable.text)
+            self._end(call, unreadable)
         elif tool is not None and tool.early:
             yield self._start(call, early=True)
 

@@ -102,7 +102,7 @@ class _Run:
 
     def _found(self) -> Tool:
         if not self.call.complete:
-            raise Failure("incomplete_call", "the call was cut off before its end, and did not run")
+            raise Failure("incomplete_call", "the call was cut off, or could not be read, and did not run")
         tool = self.tools.get(self.call.name)
         if tool is None:
             known = ", ".join(known.name for known in self.tools) or "none"

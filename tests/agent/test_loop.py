@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -410,3 +411,55 @@ def test_rounds_are_told_with_their_usage_and_reason():
         (1, "tool_calls", 5),
         (2, "stop", 5),
     ]
+
+
+# --- calls that could not be read ---------------------------------------------------------------------------------
+
+UNREAD = '<tool_call>\n{"name": "f", "arguments": {"x": 1}, "only": "y"}\n</tool_call>\n'
+
+
+def test_an_unreadable_call_does_not_run_and_the_model_reads_why():
+    ran = []
+    tools = Tools(tool("f", lambda **given: ran.append(given), early=True))
+    script = Scripted(["One. ", UNREAD, call("f", '{"x": 2}'), STOP], [call("f", '{"x": 1}'), STOP], ["Done.", STOP])
+    events = run(script, tools)
+    end = end_of(events)
+    assert ran == [{"x": 2}, {"x": 1}]
+    assert (end.reason, end.text, end.rounds, end.called) == ("answer", "Done.", 3, ("f", "f", "f"))
+    assert [one["id"] for one in end.messages[0]["tool_calls"]] == ["call_0", "call_1"]
+    why = "the call could not be read, and did not run: its object has an unknown member, or arguments twice"
+    assert json.loads(end.messages[1]["content"]) == {
+        "error": f"{why}. Write the whole call again",
+        "kind": "incomplete_call",
+    }
+    assert end.messages[2]["content"] == "null"
+
+
+@pytest.mark.parametrize("options", [{"max_rounds": 2, "max_repeats": 9}, {"max_repeats": 1}])
+def test_a_model_that_only_writes_unreadable_calls_is_stopped(options):
+    tools = Tools(tool("f", lambda **given: pytest.fail("it ran")))
+    end = end_of(run(Scripted([UNREAD, STOP]), tools, **options))
+    assert (end.reason, end.rounds) == (
+        "repeated" if "max_rounds" not in options else "rounds",
+        3 if "max_rounds" in options else 4,
+    )
+    assert [one.complete for one in end.unanswered] == [False]
+
+
+def test_the_result_says_what_is_wrong_with_the_arguments():
+    tools = Tools(tool("f", lambda **given: pytest.fail("it ran")))
+    end = end_of(run(Scripted(['<tool_call>{"name": "f", "arguments": {"x": 1', STOP], ["Done.", STOP]), tools))
+    assert "the arguments are not JSON: Expecting ',' delimiter" in end.messages[1]["content"]
+
+
+def test_an_unreadable_call_of_a_tool_without_a_function_is_handed_back_so_that_nobody_runs_it():
+    end = end_of(run(Scripted([UNREAD, STOP]), Tools(tool("f", None))))
+    (handed,) = end.calls
+    assert (end.reason, handed.complete, handed.arguments) == ("calls", False, '{"x": 1}{INVALID_JSON}')
+    assert end.messages[0]["tool_calls"][0]["function"]["arguments"] == handed.arguments
+
+
+def test_a_stealth_tool_s_unreadable_call_is_answered():
+    tools = Tools(tool("f", lambda **given: pytest.fail("it ran"), stealth=True))
+    end = end_of(run(Scripted([UNREAD, STOP], ["Done.", STOP]), tools))
+    assert (end.reason, len(end.messages)) == ("answer", 3)

@@ -264,11 +264,14 @@ class Machine:
     def finish(self, reason: str | None, total: int) -> None:
         if self.state == "HEADER":
             self.abandon_header("finish", Symbol("finish", 0, total, total))
+        cut = False
         if self.message:
+            is_call = self.message.call
             self.close_message(total, total, None if reason is None else reason in NORMAL_STOPS)
+            cut = bool(is_call) and not self.calls[-1] and reason not in NORMAL_STOPS
         if reason is not None and reason not in NORMAL_STOPS:
             outcome: str | None = reason
-        elif self.calls and all(self.calls):
+        elif self.calls and not cut:
             outcome = "tool_calls"
         elif reason is not None or self.over:
             outcome = "stop"

@@ -4,10 +4,12 @@ same: see `described()` in tests/support/wire_frames.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import harmonystream as hs
+from harmonystream.call_arguments import UNREADABLE
+from harmonystream.completion import cut_call
 from harmonystream.emit.common.payload import Payload, to_json
 from harmonystream.emit.common.request import CallIds
 from harmonystream.reasons import normal
@@ -63,8 +65,19 @@ class Reference:
             frames.append(self.framed(payload))
         return "".join(frames).encode()
 
-    def said(self, events: Iterable[hs.Event]) -> bytes:
-        return b"".join([self.bytes_of(self.describe(event)) for event in events])
+    def said(self, events: Sequence[hs.Event]) -> bytes:
+        cut = cut_call(events)
+        return b"".join([self.bytes_of(self.describe(one)) for event in events for one in self.answerable(event, cut)])
+
+    def answerable(self, event: hs.Event, cut: hs.Event | None) -> Iterable[hs.Event]:
+        """An unreadable call ends like a complete one, with arguments that no client can read."""
+        if not isinstance(event, hs.ToolCallEnd) or event.complete or event is cut or self.is_text():
+            return [event]
+        return [hs.ToolCallDelta(event.index, UNREADABLE), hs.ToolCallEnd(event.index, True, False)]
+
+    def is_text(self) -> bool:
+        """Is the open call passed on as free text?"""
+        return False
 
     def start(self) -> bytes:
         return self.bytes_of(self.opening())

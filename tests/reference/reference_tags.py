@@ -88,7 +88,7 @@ class Machine(Fences, Elements, Lists):
     def outcome(self) -> str | None:
         if self.finish is not None and self.finish not in NORMAL_STOPS:
             return self.finish
-        if self.calls and all(self.calls):
+        if self.calls and not self.last_cut:
             return "tool_calls"
         return "stop" if self.over or self.finish is not None else None
 

@@ -39,6 +39,7 @@ class Bodies:
         self.text, self.row, self.log = text, text.row, Log(text)
         self.types, self.finish, self.empty_args, self.max_hold = types, finish, empty_args, max_hold
         self.calls: list[bool] = []
+        self.last_cut = False  # the end of the stream cuts the last call
         self.size = len(text)
         self.written = ""
         self.unread = False  # a part of the call's body was not read
@@ -60,6 +61,7 @@ class Bodies:
 
     def end_call(self, i: int, complete: bool) -> None:
         complete = complete and not self.unread
+        self.last_cut = not complete and i == self.size and self.finish not in NORMAL_STOPS
         if complete and not self.written:
             self.write(self.empty_args, i)
         whole = json_state(self.written) in WHOLE

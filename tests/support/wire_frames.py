@@ -10,6 +10,8 @@ from typing import Any, get_args
 from pydantic import BaseModel
 
 import harmonystream as hs
+from harmonystream.call_arguments import UNREADABLE
+from harmonystream.completion import cut_call
 
 Payload = dict[str, Any]
 Emitter = Any  # ChatStream, ResponsesStream or MessagesStream
@@ -101,7 +103,9 @@ def assert_nothing_extra(value: Any, spare: frozenset[str]) -> None:
 
 def outline(events: Iterable[hs.Event]) -> list[tuple[Any, ...]]:
     """Reasoning, messages and calls with their texts, one by one: ("reasoning", text), ("message", channel, text),
-    ("call", name, text, is it complete?)."""
+    ("call", name, text, was it closed?)."""
+    events = list(events)
+    cut = cut_call(events)
     found: list[list[Any]] = []
     fresh = True  # is the next delta the first of its item?
     for event in events:
@@ -121,7 +125,8 @@ def outline(events: Iterable[hs.Event]) -> list[tuple[Any, ...]]:
             case hs.ToolCallDelta(arguments=text):
                 found[-1][2] += text
             case hs.ToolCallEnd(complete=complete):
-                found[-1][3] = complete
+                found[-1][2] += "" if complete or event is cut else UNREADABLE
+                found[-1][3] = event is not cut
                 fresh = True
             case hs.MessageStart() | hs.MessageEnd():
                 fresh = True

@@ -7,7 +7,7 @@ from harmonystream._native.core.vocab import Vocab
 from harmonystream._native.stream.parser import Parser
 from harmonystream._native.wire.json_filter import Arguments
 from harmonystream._native.wire.template import Templates
-from harmonystream.events import Event
+from harmonystream.events import Event, ToolCallEnd
 from harmonystream.formats import Format
 
 DEBUG: bool
@@ -128,8 +128,8 @@ class SseWriter:
         """The frames that end the open item."""
     def _close_with(self, usage: str, /) -> bytes:
         """The last frames, with this usage as JSON."""
-    def _write_events(self, events: list[Event], reason: str | None, /) -> bytes:
-        """The frames of events that another parser has made. reason: of their end."""
+    def _write_events(self, events: list[Event], reason: str | None, cut: ToolCallEnd | None = None, /) -> bytes:
+        """The frames of events that another parser has made. reason: of their end. cut: the end of a call that was cut."""
     def _check_movable(self) -> None:
         """Raises ValueError unless it has started and goes on."""
     def _moving(self) -> tuple[bool, int]:

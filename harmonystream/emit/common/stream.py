@@ -11,6 +11,7 @@ from ..._native.core.vocab import Vocab
 from ..._native.stream.parser import Parser
 from ..._native.wire.sse import SseWriter
 from ..._native.wire.template import Templates
+from ...completion import cut_call
 from ...events import Event, MessageEnd, StreamEnd, ToolCallStart
 from ...formats import Format, HeaderFormat
 from ...reasons import normal
@@ -190,8 +191,8 @@ class EventStream(SseWriter):
         """The frames of events from other parsers, such as those of `agent_loop`, and of calls that run here.
 
         The stream's own parser does not see these events. So finish() needs the usage and the last parser's reason. If
-        the end of a parser's stream ends a message, pass these events in one call together with the `StreamEnd`. No
-        frame is made of the `StreamEnd` itself.
+        the end of a parser's stream ends a message or cuts a call, pass these events in one call together with the
+        `StreamEnd`. No frame is made of the `StreamEnd` itself.
 
         Raises TypeError for anything but an event or a `ToolRun`, and ValueError before start() and after the end.
         """
@@ -204,15 +205,16 @@ class EventStream(SseWriter):
         ends = [event for event in events if isinstance(event, StreamEnd)]
         if ends:
             self._prepare_end(ends[-1].reason)
+        cut = cut_call(events)
         frames: list[bytes] = []
         waiting: list[Event] = []
         for event in events:
             if isinstance(event, ToolRun):
-                frames += (self._write_events(waiting, None), self._ran(event))
+                frames += (self._write_events(waiting, None, cut), self._ran(event))
                 waiting = []
             elif not isinstance(event, StreamEnd):
                 waiting.append(event)
-        return b"".join((*frames, self._write_events(waiting, None)))
+        return b"".join((*frames, self._write_events(waiting, None, cut)))
 
     def finish(self, reason: Any = None, usage: Payload | None = None) -> bytes:
         """The last frames, including the terminal ones.

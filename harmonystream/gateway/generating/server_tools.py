@@ -13,7 +13,7 @@ from ...agent.steering import Plan
 from ...emit import ToolRun
 from ...engines import EngineError, Finished, Sampling
 from ...engines.base import Arrived
-from ...events import MessageEnd, ToolCallDelta, ToolCallEnd, ToolCallStart, ValueDelta, ValueEnd, ValueStart
+from ...events import Event, MessageEnd, ToolCallDelta, ToolCallEnd, ToolCallStart, ValueDelta, ValueEnd, ValueStart
 from ...integrations.source import Told
 from ...prompt import Prompt
 from ...tools import Tools
@@ -112,7 +112,8 @@ class Rounds:
             sampling=Sampling(max_tokens=most),
             **self._model.prompt_options(request),
         )
-        held: tuple[LoopEvent, ...] = ()  # the end of a message, which belongs to the next event
+        # the ends of a message and of a call, which belong to the next event: it says whether they are cut
+        held: tuple[Event, ...] = ()
         async with aclosing(loop) as events:
             async for event in events:
                 if isinstance(event, LoopEnd):
@@ -122,11 +123,13 @@ class Rounds:
                 elif isinstance(event, (ToolRunStart, ToolRunEnd)):
                     if isinstance(event, ToolRunEnd):
                         on_run(event)
-                    yield Told((_run_of(event),))
-                elif isinstance(event, MessageEnd):
-                    held = (event,)
+                    yield Told((*held, _run_of(event)))
+                    held = ()
                 elif self._is_shown(event, tools):
-                    yield Told((*held, event))
+                    held = (*held, event)
+                    if isinstance(event, MessageEnd) or (isinstance(event, ToolCallEnd) and not event.complete):
+                        continue
+                    yield Told(held)
                     held = ()
 
     def _is_shown(self, event: LoopEvent, tools: Tools) -> bool:

@@ -13,6 +13,7 @@ from tag_cases import TOOLS
 from tag_streams import TAG_FORMATS, tokens
 
 import harmonystream as hs
+from harmonystream.call_arguments import UNREADABLE
 
 BLANKS = (" ", "\n", "\n\n", "\t", " \n", "\n ", "  ", "\r\n")
 TEXTS = ("a", "b c", " x", "é", "日本", "Hi.\n", '"', "\\", "`", "```", "```\n", "<", "{", "[", "}", "]", ",", "x\n\ny")
@@ -43,9 +44,16 @@ def said(events: Sequence[hs.Event]) -> list[Any]:
 
 
 def joined(events: Sequence[hs.Event]) -> tuple[str, str, str]:
+    """The texts of their deltas. No call is cut, because the stream goes on."""
     kinds = (hs.ReasoningDelta, hs.ContentDelta)
     texts = ["".join(event.text for event in events if isinstance(event, kind)) for kind in kinds]
-    return texts[0], texts[1], "".join(event.arguments for event in events if isinstance(event, hs.ToolCallDelta))
+    arguments = ""
+    for event in events:
+        if isinstance(event, hs.ToolCallDelta):
+            arguments += event.arguments
+        elif isinstance(event, hs.ToolCallEnd) and not event.complete:
+            arguments += UNREADABLE
+    return texts[0], texts[1], arguments
 
 
 @pytest.mark.parametrize("tools", [None, TOOLS], ids=["unknown", "declared"])

@@ -270,9 +270,10 @@ cdef inline void close_call(Stream* s, Out* o, int64_t at, bint complete) noexce
         r = out_record(o, R_CALL_END, at, at)
         if r != NULL:
             r.index = s.calls
-            r.flags = complete | (json_balanced(&s.json) << 1) | (empty << 2)
-    if not complete:
-        s.incomplete = 1
+            r.flags = ((COMPLETE if complete else 0) | (BALANCED if json_balanced(&s.json) else 0)
+                       | (WITHOUT_ARGUMENTS if empty else 0) | (0 if complete or s.cut else UNREADABLE))
+    if complete:
+        s.cut = 0
     if s.calls < 0x7FFFFFFF:
         s.calls += 1
     s.kind = NOT_A_CALL

@@ -60,6 +60,12 @@ cdef enum RecordKind:
 cdef enum:
     N_DELTAS = 5                                 # the size of a table by kind of delta
 
+cdef enum CallEnd:                               # flags of R_CALL_END
+    COMPLETE = 1
+    BALANCED = 2
+    WITHOUT_ARGUMENTS = 4                        # and it is complete
+    UNREADABLE = 8                               # the model closed the call, and it is not complete
+
 cdef enum:                                       # Deviation: the codes of deviations.py, in its order
     D_NONE
     D_REPEATED_CHANNEL, D_CONFLICTING_RECIPIENTS, D_EMPTY_RECIPIENT, D_BARE_CONTENT_TYPE, D_REPEATED_CONTENT_TYPE
@@ -363,7 +369,7 @@ cdef struct Stream:
     uint8_t role_state, marked, phase, extra
     uint8_t announce                             # the prompt opened a message whose start has no event yet
     uint8_t terminated                           # the last marker was a terminator; 2: and text after it is noted
-    uint8_t incomplete                           # a call was cut off
+    uint8_t cut                                  # the stream ends, and cuts the open call
     uint8_t token_region                         # where the token being read has landed so far
     uint8_t n_held
     uint8_t pending[4]                           # an incomplete UTF-8 character

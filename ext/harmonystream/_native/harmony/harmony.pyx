@@ -415,5 +415,6 @@ cdef void harmony_finish(Stream* s, const Context* c, bint stopped, bint known) 
         note(s, D_MISSING_MESSAGE, s.header_at)
         flush_pending(s, c.out)
     if s.state == BODY and not s.error:
+        s.cut = s.kind != NOT_A_CALL and not stopped
         close_message(s, c, s.position, s.position, stopped or (not known and json_balanced(&s.json)))
         end_stream(s)

@@ -3,6 +3,7 @@
 
 from libc.stdint cimport int64_t, uint8_t
 from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.json_text cimport UNREADABLE_SIZE, unreadable_text
 from harmonystream._native.core.named cimport named_tuple
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.utf8 cimport decoded
@@ -46,6 +47,9 @@ cdef object delta_of(EventMaker maker, const Out* out):
             index, name = r.index, decoded(out.text + r.at, r.n)
             id = decoded(out.text + r.at + r.n, r.n_id) if r.n_id else None
         elif r.kind == R_CALL_END:
+            if r.flags & UNREADABLE:
+                index = r.index
+                arguments.append(decoded(unreadable_text(), UNREADABLE_SIZE))
             if index >= 0 and (name is not None or arguments):
                 calls.append(call_delta_of(index, id, name, arguments))
             index, name, id, arguments = -1, None, None, []

@@ -216,7 +216,7 @@ cdef inline uint8_t reason_of(const Stream* s, uint8_t reason, bint stopped) noe
     """As Parser.finish() has it."""
     if reason and not stopped:
         return THEIRS + reason
-    if s.calls and not s.incomplete:
+    if s.calls and not s.cut:
         return TOOL_CALLS
     return STOPPED if stopped or s.terminated else NO_REASON
 
@@ -316,8 +316,8 @@ cdef void keep_records(const Out* o, Table* t) noexcept nogil:
             put_byte(t, &t.kind, r.flags)
         elif r.kind == R_CALL_END:
             put_number(t, &t.arguments_at, t.arguments.n)
-            put_byte(t, &t.complete, r.flags & 1)
-            put_byte(t, &t.balanced, (r.flags >> 1 | r.flags >> 2) & 1)      # "{}", where it wrote nothing, is
+            put_byte(t, &t.complete, r.flags & COMPLETE != 0)
+            put_byte(t, &t.balanced, r.flags & (BALANCED | WITHOUT_ARGUMENTS) != 0)      # "{}" is balanced
         elif t.messages and r.kind == R_MESSAGE_START:
             opened = r
         elif t.messages and r.kind == R_MESSAGE_END and opened != NULL:

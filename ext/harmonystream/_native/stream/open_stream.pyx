@@ -96,7 +96,7 @@ cdef class OpenStream(EventMaker):
     cdef str reason_of(self, str reason, bint stopped):
         if reason is not None and not stopped:
             return reason
-        if self.s.calls and not self.s.incomplete:
+        if self.s.calls and not self.s.cut:
             return "tool_calls"
         return "stop" if stopped or self.s.terminated else None
 

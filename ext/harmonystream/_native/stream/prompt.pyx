@@ -167,7 +167,7 @@ cdef void settle(Stream* s) noexcept:
     s.position = s.attributed = s.header_at = s.header_text_at = s.pending_at = s.pending_stop = 0
     memset(s.usage, 0, sizeof(s.usage))
     s.deviations = s.calls = 0
-    s.terminated = s.incomplete = s.wrote = s.token_region = 0
+    s.terminated = s.cut = s.wrote = s.token_region = 0
     s.input_mode = NO_INPUT
     memset(s.token_starts, 0, sizeof(s.token_starts))
     if s.state == HEADER and s.role_state == ROLE_OPEN and s.header_n == 9 and memcmp(s.header, b"assistant", 9) == 0:

@@ -50,10 +50,10 @@ cdef StreamEnd stream_end(const Record* r, str reason):
 
 cdef ToolCallEnd call_end(const Record* r, str empty_args):
     cdef ToolCallEnd event = ToolCallEnd.__new__(ToolCallEnd)
-    event.index, event.complete, event.balanced = r.index, r.flags & 1, (r.flags >> 1) & 1
+    event.index, event.complete, event.balanced = r.index, r.flags & COMPLETE != 0, r.flags & BALANCED != 0
     event.made = True
     # it closed without a byte, and got empty_args
-    if r.flags & 4:
+    if r.flags & WITHOUT_ARGUMENTS:
         event.balanced = is_balanced(empty_args)
     event.start, event.stop = r.start, r.stop
     return event

@@ -37,7 +37,7 @@ cdef void walk(Stream* s, Fields* f) noexcept:
     cdef Span** spans = [&s.role, &s.channel, &s.recipient, &s.content_type]
     cdef uint8_t** bytes_ = [
         &s.state, &s.channel_code, &s.kind, &s.role_state, &s.marked, &s.phase, &s.extra, &s.announce, &s.terminated,
-        &s.incomplete, &s.wrote, &s.input_mode, &s.finished, &s.strict, &s.n_pending, &s.n_held, &s.error]
+        &s.cut, &s.wrote, &s.input_mode, &s.finished, &s.strict, &s.n_pending, &s.n_held, &s.error]
     cdef int i
     for i in range(6):
         long_field(f, longs[i])
@@ -166,7 +166,7 @@ cdef int check_flags(const Stream* s) except -1:
     if (s.state >= N_STATES or s.channel_code > OTHER_CHANNEL or s.kind > OTHER_CALL
             or s.role_state > ROLE_IMPLIED or s.phase > 4 or s.input_mode > TEXT_MODE):
         refuse("a field is out of range")
-    if max(s.marked, s.announce, s.incomplete, s.wrote, s.finished, s.strict) > 1 or s.terminated > 2:
+    if max(s.marked, s.announce, s.wrote, s.finished, s.strict) > 1 or s.cut > s.finished or s.terminated > 2:
         refuse("a flag is neither 0 nor 1")
     if (s.error and (not s.strict or s.error > D_LAST_STRICT or s.error_state >= N_STATES
             or not 0 <= s.error_at < HIGHEST)):

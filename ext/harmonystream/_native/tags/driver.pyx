@@ -255,6 +255,7 @@ cdef void tags_finish(Stream* s, const Context* c, bint stopped, bint known) noe
     if s.state == VALUE:
         flush_value(s, c)
     if s.kind != NOT_A_CALL:
+        s.cut = not stopped
         if s.state == PAIRS:
             end_call(s, c, s.position,
                      stopped and not s.tags.unread and not (c.row.has_element and s.tags.call.tagged.path), True)

@@ -581,8 +581,9 @@ cdef class SseWriter:
         finally:
             self.leave()
 
-    def _write_events(self, list events not None, str reason, /):
-        """The frames of events that another parser has made. reason: of their end."""
+    def _write_events(self, list events not None, str reason, cut=None, /):
+        """The frames of events that another parser has made. reason: of their end. cut: the end of a call that was cut.
+        """
         cdef Out out
         self.claim_alone()
         out_init(&out)
@@ -592,7 +593,7 @@ cdef class SseWriter:
             self.out.n = 0
             for event in events:
                 out.n_records = out.n_text = out.floor = 0
-                if put_event(&out, event):
+                if put_event(&out, event, event is cut):
                     if out.records[0].kind == R_CONTENT and self.w.open != R_CONTENT:
                         self.w.channel = out.records[0].channel
                     try:
@@ -969,7 +970,7 @@ cdef uint8_t channel_of(str channel):
     return CHANNELS.index(channel) if channel in CHANNELS else OTHER_CHANNEL
 
 
-cdef bint put_event(Out* out, object event) except -1:
+cdef bint put_event(Out* out, object event, bint cut) except -1:
     """The event as a record. False: no API has a word for it."""
     cdef Record r
     cdef bytes text = b"", id = b""
@@ -993,7 +994,7 @@ cdef bint put_event(Out* out, object event) except -1:
         if (<ToolCallStart>event).id is not None:
             id = sendable((<ToolCallStart>event).id).encode()[:65535]
     elif isinstance(event, ToolCallEnd):
-        r.kind, r.flags = R_CALL_END, (<ToolCallEnd>event).complete
+        r.kind, r.flags = R_CALL_END, COMPLETE if (<ToolCallEnd>event).complete else 0 if cut else UNREADABLE
     elif isinstance(event, StreamEnd):
         r.kind = R_STREAM_END
     else:

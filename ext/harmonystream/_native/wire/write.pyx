@@ -11,7 +11,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 from harmonystream._native.core.buffer cimport buffer_clear, buffer_free, buffer_put, buffer_room
 from harmonystream._native.core.build cimport DEBUG_BUILD
-from harmonystream._native.core.json_text cimport put_escaped
+from harmonystream._native.core.json_text cimport UNREADABLE_SIZE, put_escaped, unreadable_text
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.utf8 cimport utf8_is_whole
 from harmonystream._native.wire.json_filter cimport A_BEGIN, Filter, filter_clear, filter_end, filter_read
@@ -42,7 +42,7 @@ cdef Outcome write_record(Writer* w, const Record* r, const uint8_t* text, Buffe
     if asks_end(w):
         return ASKS
     if r.kind == R_CALL_END:
-        return WRITTEN if end_item(w, r.flags & 1, to) else NO_MEMORY
+        return end_call(w, r.flags, to)
     if r.kind == R_MESSAGE_END:
         w.fields_before |= w.fields_now
         w.stale[0] = 1
@@ -231,6 +231,17 @@ cdef bint bind_open(Writer* w) noexcept nogil:
     if not w.asks & OF_TOKENS and not (w.open == R_ARGUMENTS and w.through):
         w.frames[w.open] = &w.bound
     return True
+
+
+cdef Outcome end_call(Writer* w, uint8_t flags, Buffer* to) noexcept nogil:
+    """The open call ends. One that the model closed and that cannot be read ends as if it were complete, so that the
+    client answers it; what the client gets is not JSON, so that it runs nothing. What is passed on as free text has no
+    such form: it is cut.
+    """
+    cdef bint unreadable = flags & UNREADABLE and not w.through
+    if unreadable and write_more(w, unreadable_text(), UNREADABLE_SIZE, to) != WRITTEN:
+        return NO_MEMORY
+    return WRITTEN if end_item(w, unreadable or flags & COMPLETE, to) else NO_MEMORY
 
 
 cdef bint end_item(Writer* w, bint complete, Buffer* to) noexcept nogil:
