@@ -50,6 +50,7 @@ class Generation:
         self.parser = parser
         self._prompt_tokens = len(prompt.ids or ())
         self._bounds = Bounds(prompt, sampling)
+        self._own_stops = prompt.stops
         self._collector = Collector()
         self._texts = 0  # how many items were text
         self._end = _END
@@ -115,6 +116,8 @@ class Generation:
         if normal(end.reason) in _FAILURES and self.failure is None:
             self.failure = EngineError(f"the engine ended the generation with {end.reason!r}")
         reason = "error" if self.failure is not None else "timeout" if self.timed_out else end.reason
+        if end.stop is not None and end.stop not in self._own_stops and normal(reason) == "stop":
+            reason = None  # the parser must not take a stop string for the model's own stop
         events = self.parser.finish(reason)
         self._collector.add(events)
         return events

@@ -459,6 +459,16 @@ def test_an_unreadable_call_of_a_tool_without_a_function_is_handed_back_so_that_
     assert end.messages[0]["tool_calls"][0]["function"]["arguments"] == handed.arguments
 
 
+def test_a_call_that_a_stop_string_cuts_does_not_run():
+    ran = []
+    tools = Tools(tool("f", lambda **given: ran.append(given)))
+    begun = "<tool_call>\n<function=f>\n<parameter=x>\n1\n</parameter>\n"
+    for stop, reason in (("END", "answer"), (None, "rounds")):
+        end = end_of(run(Scripted([begun, Finished("stop", stop=stop)]), tools, format="qwen3_coder", max_rounds=1))
+        assert end.reason == reason
+    assert ran == [{"x": "1"}]
+
+
 def test_a_stealth_tool_s_unreadable_call_is_answered():
     tools = Tools(tool("f", lambda **given: pytest.fail("it ran"), stealth=True))
     end = end_of(run(Scripted([UNREAD, STOP], ["Done.", STOP]), tools))

@@ -383,6 +383,48 @@ def test_a_model_whose_engine_sends_text():
     assert (whole.output[0].output, whole.output_text) == (f"A: {RESULT}", "It is 11 °C.")
 
 
+UNREAD = '<tool_call>\n{"name": "%s", "arguments": {"city": "A"}, "only": "x"}\n</tool_call>\n'
+
+
+@pytest.mark.parametrize(("api", "streams"), WAYS)
+@pytest.mark.parametrize("here", [True, False])
+def test_a_call_that_could_not_be_read_gets_an_answer_and_does_not_run(api, streams, here):
+    """One that runs here is answered here, and one of the client's tools by the client."""
+    name = "look" if here else "add"
+    ran: list[str] = []
+
+    def look(city: str) -> None:
+        """The weather. city: where."""
+        ran.append(city)
+
+    engine = Scripted([*(UNREAD % name), STOP], [*"It is 11 °C.", STOP])
+    template = "{% for m in messages %}[{{ m.role }}] {{ m.content }}\n{% endfor %}{{ tools }}"
+    written = hs.prompts.Template(template)
+    model = Model("tiny", engine, format="hermes", template=written, server_tools=hs.Tools(look))
+    with serving(app([model])) as url:
+        clients = Clients(url)
+        with clients.openai, clients.anthropic:
+            made = answer(clients, api, streams=streams, tools=TOOLS[api])
+    assert ran == []
+    assert len(engine.prompts) == (2 if here else 1)
+    if here:
+        assert "the call could not be read" in engine.prompts[1].text
+        return
+    if api == "chat":
+        (choice,) = made["choices"]
+        arguments = choice["message"]["tool_calls"][0]["function"]["arguments"]
+        assert (choice["finish_reason"], arguments) == ("tool_calls", '{"city": "A"}{INVALID_JSON}')
+    elif api == "responses":
+        (item,) = made["output"]
+        assert (made["status"], item["status"], item["arguments"]) == (
+            *("completed", "completed"),
+            '{"city": "A"}{INVALID_JSON}',
+        )
+    else:
+        assert made["stop_reason"] == "tool_use"
+        assert made["content"][0]["input"] == {"city": "A", "INVALID_JSON": '{"city": "A"}{INVALID_JSON}'}
+
+
 def test_tools_of_an_mcp_server():
     """A real one, over HTTP."""
     turns = called("forecast", '{"city": "成都", "days": 2}'), called("fail", '{"reason": "no"}'), answered("晴.")
