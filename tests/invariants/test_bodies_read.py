@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ import pytest
 from broken_calls import OPTIONS, parts_of
 from fuzz import targets
 from random_tags import first
-from reference_tags_text import OPENER, holds_objects, may_lack, opener_of, spellings_of
+from reference_tags_text import OPENER, aliases, holds_objects, may_lack, opener_of, spellings_of
 from tag_streams import TAG_FORMATS
 
 import harmonystream as hs
@@ -227,18 +228,72 @@ def test_a_closer_that_comes_twice_is_no_part_of_the_value(name):
             assert {code for code, _ in done.deviations} <= {"stray-closer", "misspelt-closer"} != set()
 
 
+def misspelt(closers: str | tuple[str, ...], key: str) -> list[str]:
+    """What models write in place of this closer: another name, or no `>`."""
+    return [one for one in wrong_names(first(closers), key) if one not in aliases(closers)]
+
+
+def wrong_names(closer: str, key: str) -> Iterator[str]:
+    shape = re.fullmatch(r"([^/]*/.*?)([0-9A-Za-z_]{3,})>", closer)
+    if shape:
+        stem, name = shape.groups()
+        yield from (f"{stem}{one}>" for one in (name[:3], name[:4], name.title(), name[:-1], f" {name}", f"{name} "))
+        yield closer[:-1] + "\n"
+        if key:
+            yield f"{stem}{key}>"
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_a_closer_with_another_name_is_no_part_of_the_value(name):
+    row = row_of(name)
+    assert row.pair and row.call
+    before, (one, two), after = pairs_of(row, ("one", '"two"'))
+    close, closer = first(row.pair[3]), first(row.call[2])
+    wrong = [
+        [one.removesuffix(close) + bad, two.removesuffix(close) + worse, after]
+        for bad, worse in zip(misspelt(row.pair[3], "a"), misspelt(row.pair[3], "b"))
+    ] + [[one, two, after.replace(closer, bad, 1)] for bad in misspelt(row.call[2], "") if closer != after]
+    for tools in (None, [TOOL]):
+        for parts in wrong:
+            for gap in ("", "\n"):
+                text = before + gap.join(parts)
+                done = hs.parse(text, name, tools=tools)
+                (call,) = done.tool_calls
+                said = json.loads(call.arguments)
+                assert (said["a"], list(said), call.complete) == ("one", ["a", "b"], True), (text, done)
+                assert close[:2] not in call.arguments, (text, done)
+                assert "misspelt-closer" in {code for code, _ in done.deviations}, (text, done)
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_a_tag_with_a_name_of_its_own_is_part_of_the_value(name):
+    """So is a closer with another name, where the value's own closer comes."""
+    row = row_of(name)
+    assert row.pair and row.call
+    close, closer = first(row.pair[3]), first(row.call[2])
+    for bad in ("</other>", "</a>", *misspelt(row.pair[3], "a")):
+        for value in (f"{bad}x", f"x{bad}", f"x {bad} x", f"x{bad}\n{closer} x"):
+            before, pieces, after = pairs_of(row, (value, "two"))
+            (call,) = hs.parse(before + "".join(pieces) + after, name).tool_calls
+            assert (json.loads(call.arguments)["a"], call.complete) == (value, True)
+
+
 def test_text_between_values_is_read_as_specified():
     """By the reference interpreter: markers of pairs, closers with something in them, and text, in any order."""
     dice = random.Random(11)
     for _ in range(400):
         name = dice.choice(PAIRED)
         row = row_of(name)
+        assert row.pair and row.call
         before, pieces, after = pairs_of(row, ("one", "two"))
+        if dice.random() < 0.5:
+            pieces = [piece.removesuffix(first(row.pair[3])) for piece in pieces]
         markers = [one for kind in MARKUP[2:] for one in spellings_of(row).get(kind, ())]
         made = []
         for piece in pieces * dice.randrange(1, 3):
             noise = [dice.choice((*BETWEEN, "\n", " ", "x" * dice.choice((900, 1010, 1100)))) for _ in range(2)]
             broken = [dice.choice(markers)[: dice.choice((-1, None))] for _ in range(2)]
+            broken += dice.sample([*misspelt(row.pair[3], "a"), *misspelt(row.call[2], ""), "</a>"], 1)
             made += [piece, *dice.sample([*noise, *broken, "x>", "1>"], dice.randrange(4))]
         text = before + "".join(made) + dice.choice((after, after, "", *row.stops[:1])) + dice.choice(("", "Bye"))
         case = {

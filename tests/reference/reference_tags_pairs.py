@@ -35,6 +35,7 @@ class Pairs(Cdata):
     pairs_so_far = 0
     paired = False  # a value was read
     names: Callable[[str], bool] = bool
+    open_key = ""
 
     def pairs(self, i: int, header: Header) -> int:
         self.pairs_so_far, self.paired = 0, False
@@ -75,6 +76,10 @@ class Pairs(Cdata):
             if not mark and (closer := text.closer_at(i, self.size)):
                 self.log.note("misspelt-closer", i)
                 return closer.stop, False
+            if not mark and (closer := self.call_closer(i)):
+                self.log.note("misspelt-closer", i)
+                self.end_pairs(i)
+                return closer.stop, True
         stop = self.noise(i)
         if stop is None:
             self.log.note("missing-closer", i)
@@ -83,6 +88,17 @@ class Pairs(Cdata):
         self.log.note("ignored-text", i)
         self.unread = True
         return stop, False
+
+    def call_closer(self, i: int) -> Marker | None:
+        """The call's closer, misspelt, and what may follow it."""
+        text, limit = self.text, self.text.limit(i)
+        try:
+            mark = text.closer_at(i, limit, "call_close") or text.wrong_closer_at(i, limit, "call_close")
+        except More:
+            if limit == self.size:
+                raise
+            return None
+        return mark if mark and text.counts(mark, "section_close", *OPENERS, "stop") else None
 
     def end_pairs(self, i: int) -> None:
         if self.pairs_so_far:
@@ -235,7 +251,7 @@ class Pairs(Cdata):
         layout = not markup and self.row.newlines == "strip" and text.s.startswith("\n", v)
         body += layout
         types, untyped = self.typed(header, key, says)
-        self.names = self.may_follow(header, key)
+        self.names, self.open_key = self.may_follow(header, key), key
         j, mark = end or self.value_end(body, header)
         cut = mark is None or mark.kind == "stop"
         own = mark is not None and mark.kind == "value_close" and not layout  # the newline before it is the value's
@@ -316,14 +332,47 @@ class Pairs(Cdata):
         return self.size, None
 
     def value_end_at(self, j: int, header: Header, quotes: bool) -> Marker | None:
+        text = self.text
+        mark = text.closer_at(j, self.size) or (self.wrong_closer(j) if text.is_byte(j) else None)
+        if mark is None:
+            return self.implied_end_at(j, header, j > 0 and text.s[j - 1] == "\n")
+        if text.is_control(mark):
+            return mark
+        if mark.misspelt:
+            return mark if self.is_implied_end(mark, header) else None
+        if not self.closes(mark, quotes):
+            return mark if self.is_left(mark.stop, mark, None if quotes else header) else None
+        return None if quotes and text.is_quoted(mark.stop) else mark
+
+    def wrong_closer(self, j: int) -> Marker | None:
+        limit = self.text.limit(j)
+        try:
+            if self.text.at(j, limit, "call_close", "section_close", "key_open", "stop"):
+                return None
+            return self.text.wrong_closer_at(j, limit, "value_close", self.open_key)
+        except More:
+            if limit == self.size:
+                raise
+            return None
+
+    def is_implied_end(self, closer: Marker, header: Header) -> bool:
+        """Comes, after ws, what ends the value without its closer, an opener of a call, or the end?"""
+        text, limit = self.text, self.text.limit(closer.start)
+        i = text.skip(closer.stop, limit)
+        try:
+            mark = text.at(i, limit, "value_close", "call_close", "section_close", "key_open", *OPENERS, "stop")
+        except More:
+            return text.sees_end(closer.start)
+        if mark is None or mark.kind == "value_close":
+            return False
+        if mark.kind in OPENERS:
+            return not text.is_quoted(i)
+        at_line_start = mark.kind == "key_open" or text.s[i - 1] == "\n"
+        return self.implied_end_at(i, header, at_line_start) is not None
+
+    def implied_end_at(self, j: int, header: Header, at_line_start: bool) -> Marker | None:
+        """A marker that ends the value, though not its own closer."""
         text, rest = self.text, (*OPENERS, "stop")
-        if mark := text.closer_at(j, self.size):
-            if text.is_control(mark):
-                return mark
-            if not self.closes(mark, quotes or mark.misspelt):
-                ends = not mark.misspelt and self.is_left(mark.stop, mark, None if quotes else header)
-                return mark if ends else None
-            return None if quotes and not mark.misspelt and text.is_quoted(mark.stop) else mark
         mark = text.at(j, self.size, "call_close", "section_close", "stop")
         if mark and mark.kind == "stop":
             return mark if text.stop_counts(mark) else None
@@ -332,7 +381,6 @@ class Pairs(Cdata):
                 return mark if text.is_control(mark) or not text.is_quoted(j) else None
             stop = self.after_section_close(mark) if mark.kind == "call_close" else mark.stop
             return mark if stop and self.is_left(stop, mark) else None
-        at_line_start = j > 0 and text.s[j - 1] == "\n"
         if (at_line_start or self.row.newlines == "keep") and (mark := text.at(j, self.size, "key_open")):
             key = self.key(mark, self.size, header)
             ends = key and self.names(key.name) and self.has_value(mark, key)

@@ -254,6 +254,30 @@ class Text:
             raise More(limit)
         return None
 
+    def wrong_closer_at(self, i: int, limit: int, kind: str, key: str = "") -> Marker | None:
+        """A closer with another name, or without its `>`. The name is the key, or begins as the closer's does."""
+        partial = False
+        for form in self.kinds.get(kind, ()):
+            shape = re.fullmatch(r"([^/]*/.*?)([0-9A-Za-z_]{3,})>", form, re.DOTALL)
+            if shape is None:
+                continue
+            seen, stem = self.s[i:limit], shape[1]
+            rest = seen[len(stem) :].lstrip(" \t")
+            if not seen.startswith(stem):
+                partial |= stem.startswith(seen)
+                continue
+            names = [rf"{re.escape(key)}(?![0-9A-Za-z_])"] if key else []
+            names.append(rf"(?i:{re.escape(shape[2][:3])})[0-9A-Za-z_]*")
+            for name in names:
+                if match := re.match(rf"(?:{name})[ \t]*(?:>|(?=[<\n\u0100-\uffff]))", rest):
+                    return Marker(kind, i, limit - len(rest) + match.end(), misspelt=True)
+                partial |= re.fullmatch(rf"(?:{name})[ \t]*", rest) is not None
+            begins = shape[2][:3].lower().startswith(rest.lower()) or key.startswith(rest)
+            partial |= begins
+        if partial:
+            raise More(limit)
+        return None
+
     def before(self, i: int) -> int:
         """The last byte before `i`, over inert ids and what is like them."""
         while i in self.gone or (i > 0 and not self.is_byte(i - 1)):

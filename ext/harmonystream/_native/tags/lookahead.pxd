@@ -24,6 +24,8 @@ cdef int look_pair(const View* v, const Context* c, const Stream* s, Py_ssize_t 
                    Key* key) noexcept nogil
 cdef int look_misspelt(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, int role,
                        Py_ssize_t* stop) noexcept nogil
+cdef int look_wrong_closer(const View* v, const TagTable* row, const Stream* s, Py_ssize_t i, Py_ssize_t origin,
+                           int role, Py_ssize_t* stop) noexcept nogil
 cdef enum Alone:                                 # what says that a call without an opener is one
     MARKED, ANSWER, LINE                         # it has an opener; an answer begins with it; a line does
 

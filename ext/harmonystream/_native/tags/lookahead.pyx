@@ -21,6 +21,7 @@ DEBUG = bool(DEBUG_BUILD)
 
 cdef enum:
     MAX_OPENERS = 8                    # in a row: more of them are text
+    SAME_LETTERS = 3                   # that a closer with another name shares with its own
     MAX_CLOSERS = 8                    # in a row, after a value's closer: more of them are text
 
 
@@ -467,6 +468,68 @@ cdef int look_misspelt(const View* v, const TagTable* row, Py_ssize_t i, Py_ssiz
     return verdict
 
 
+cdef inline bint is_ascii_word(uint8_t ch) noexcept nogil:
+    return c'0' <= ch <= c'9' or c'a' <= (ch | 0x20) <= c'z' or ch == c'_'
+
+
+cdef inline Py_ssize_t skip_blanks(const View* v, Py_ssize_t i, Py_ssize_t n) noexcept nogil:
+    """Spaces and tabs."""
+    while i < n and (v.p[i] == c' ' or v.p[i] == c'\t') and not is_special(v, i):
+        i += 1
+    return i
+
+
+cdef int look_other_name(const View* v, const Literal* closer, const uint8_t* key, Py_ssize_t n_key, Py_ssize_t i,
+                         Py_ssize_t n, Py_ssize_t* stop) noexcept nogil:
+    """Is it this closer that begins at i, with another name in it, or without its `>`? The name is the key's, or, in any
+    case, it begins with the closer's first three letters. MORE: the input up to n may begin such a closer."""
+    cdef Py_ssize_t at = closer.n - 1, x, k
+    if closer.text[at] != c'>' or (v.marks != NULL and closer.group >= BY_ID):
+        return NO
+    while at > 0 and is_ascii_word(closer.text[at - 1]):
+        at -= 1
+    if closer.n - 1 - at < SAME_LETTERS or memchr(closer.text, c'/', at) == NULL:
+        return NO
+    x = i + at if at < n - i else n
+    if memcmp(v.p + i, closer.text, x - i) != 0 or (v.special and broken(v, i, x - i)):
+        return NO
+    k = skip_blanks(v, x, n)
+    x = k + n_key if n_key < n - k else n
+    if n_key == 0 or memcmp(v.p + k, key, x - k) != 0 or (x < n and is_ascii_word(v.p[x])):
+        x = k
+        while x < n and (is_ascii_word(v.p[x]) if x - k >= SAME_LETTERS else
+                         (v.p[x] | 0x20) == (closer.text[at + x - k] | 0x20)):
+            x += 1
+        if x < n and x - k < SAME_LETTERS:
+            return NO
+    if v.special and broken(v, k - 1, x - k + 1):
+        return NO
+    x = skip_blanks(v, x, n)
+    if x == n:
+        return MORE
+    stop[0] = x + (v.p[x] == c'>' and not is_special(v, x))
+    return YES if stop[0] > x or v.p[x] == c'<' or v.p[x] == c'\n' or is_special(v, x) else NO
+
+
+cdef int look_wrong_closer(const View* v, const TagTable* row, const Stream* s, Py_ssize_t i, Py_ssize_t origin,
+                           int role, Py_ssize_t* stop) noexcept nogil:
+    """A closer with another name, or without its `>`. A value's may have the name of its key."""
+    cdef uint64_t closers = row.first[v.p[i]] & row.roles[role]
+    cdef int k, one, verdict = NO
+    while closers:
+        k = row.heads[lowest_bit(closers)]
+        closers &= closers - 1
+        while k != NO_LITERAL:
+            one = look_other_name(v, &row.literals[k], s.header, s.header_n if role == VALUE_CLOSE else 0, i,
+                                  limit(v, origin), stop)
+            if one == YES:
+                return YES
+            if one == MORE:
+                verdict = undecided(v, origin)
+            k = row.literals[k].next
+    return verdict
+
+
 cdef int look_value_follow(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin,
                            bint quotes) noexcept nogil:
     """After a value's closer and, unless the value quotes pairs, a few more of these: what may follow a value? The
@@ -528,6 +591,22 @@ cdef bint may_be_next(const View* v, const Context* c, const Stream* s, const Ke
     return not has_parameters(c.tools, s.tags.tool) or is_parameter(c.tools, s.tags.tool, v.p + key.at, key.n)
 
 
+cdef int look_implied_end(const View* v, const Context* c, const Stream* s, Py_ssize_t i,
+                          Py_ssize_t origin) noexcept nogil:
+    """After ws, what ends the value without its closer, an opener of a call, or the end? Then the tag before i is that
+    closer, misspelt."""
+    cdef Py_ssize_t n = limit(v, origin), stop = 0, x = skip_ws(v, i, n)
+    cdef int k = -1, role, verdict = match(v, c.row, x, n, c.row.value_any | c.row.follow_section, &k)
+    if verdict != YES:
+        return at_the_end(v, origin) if verdict == MORE else NO
+    role = c.row.literals[k].role
+    if role == VALUE_CLOSE:
+        return NO
+    if role == CALL_OPEN or role == SECTION_OPEN:
+        return unless_quoted(v, c.row, x, YES)
+    return look_value_end(v, c, s, x, v.p[x - 1] == c'\n' or role == KEY_OPEN, x, &stop, &k)
+
+
 cdef int look_value_end(const View* v, const Context* c, const Stream* s, Py_ssize_t i, bint at_line_start,
                         Py_ssize_t origin, Py_ssize_t* stop, int* hit) noexcept nogil:
     """Does a marker at i end the value? YES: *hit is the marker (-1: a misspelt closer), and *stop is after it. MORE at
@@ -541,8 +620,12 @@ cdef int look_value_end(const View* v, const Context* c, const Stream* s, Py_ssi
         return undecided(v, origin)
     if verdict == NO:
         hit[0] = -1
-        verdict = NO if is_special(v, i) else look_misspelt(v, row, i, origin, VALUE_CLOSE, stop)
-        return look_value_follow(v, row, stop[0], origin, True) if verdict == YES else verdict
+        if is_special(v, i):
+            return NO
+        verdict = look_misspelt(v, row, i, origin, VALUE_CLOSE, stop)
+        if verdict == NO:
+            verdict = look_wrong_closer(v, row, s, i, origin, VALUE_CLOSE, stop)
+        return look_implied_end(v, c, s, stop[0], origin) if verdict == YES else verdict
     hit[0] = k
     stop[0] = i + row.literals[k].n
     role = row.literals[k].role

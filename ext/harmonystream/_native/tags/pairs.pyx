@@ -417,6 +417,14 @@ cdef bint step_noise(Stream* s, const Context* c, View* v) noexcept nogil:
     return True
 
 
+cdef int look_call_closer(const Stream* s, const View* v, const TagTable* row, Py_ssize_t* stop) noexcept nogil:
+    """The call's closer, misspelt, and what may follow it."""
+    cdef int verdict = look_misspelt(v, row, v.i, v.i, CALL_CLOSE, stop)
+    if verdict == NO:
+        verdict = look_wrong_closer(v, row, s, v.i, v.i, CALL_CLOSE, stop)
+    return look_follow(v, row, stop[0], v.i, row.follow_call) if verdict == YES else verdict
+
+
 cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef const TagTable* row = c.row
     cdef Key key
@@ -455,13 +463,20 @@ cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil:
             note(s, D_OTHER_BODY, s.position)
             turn_raw(s)
             return True
+        role = VALUE_CLOSE
         verdict = look_misspelt(v, row, v.i, v.i, VALUE_CLOSE, &stop)
+        if verdict == NO:
+            role = CALL_CLOSE
+            verdict = look_call_closer(s, v, row, &stop)
         if verdict == NO or (verdict == MORE and v.end):
             return step_noise(s, c, v)
         if verdict == YES:
             note(s, D_MISSPELT_CLOSER, s.position)
-            if not s.error:
-                consume(s, c, v, stop, IN_HEADER)
+            if s.error:
+                return True
+            if role == CALL_CLOSE:
+                end_call(s, c, s.position, True, True)
+            consume(s, c, v, stop, IN_HEADER)
         return verdict == YES
     if role != CALL_CLOSE:
         note(s, D_STRAY_CLOSER if role == VALUE_CLOSE else D_MISSING_CLOSER, s.position)
