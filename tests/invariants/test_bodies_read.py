@@ -270,12 +270,56 @@ def test_a_tag_with_a_name_of_its_own_is_part_of_the_value(name):
     """So is a closer with another name, where the value's own closer comes."""
     row = row_of(name)
     assert row.pair and row.call
-    close, closer = first(row.pair[3]), first(row.call[2])
+    closer = first(row.call[2])
     for bad in ("</other>", "</a>", *misspelt(row.pair[3], "a")):
         for value in (f"{bad}x", f"x{bad}", f"x {bad} x", f"x{bad}\n{closer} x"):
             before, pieces, after = pairs_of(row, (value, "two"))
             (call,) = hs.parse(before + "".join(pieces) + after, name).tool_calls
             assert (json.loads(call.arguments)["a"], call.complete) == (value, True)
+
+
+def slips_at_keys(row: Format, one: str, two: str) -> Iterator[str]:
+    """The pairs a and b, with a marker around b's key that is missing, broken or doubled; all of it can be read."""
+    assert row.pair
+    key, end, value, close = map(first, row.pair)
+    said = two.removeprefix(key)
+    yield from (f"{one}\n{left}{said}" for left in ("", "<x=", "key: ", key[:3] + " "))
+    yield f"{one}{key}{key}{said}"
+    yield f"{one}{key}\n{key}{said}"
+    yield one + two.replace(close, f"{close}{end}")
+    yield f"{one}{end}\n{two}"
+    yield one + two.replace(f"{key}b{end}", f"{key}b\n", 1)
+    if value:
+        yield from (
+            one + two.replace(value, more, 1) for more in (value * 2, f":{value}", f" = {value}", f":\n{value}")
+        )
+    else:
+        yield f"{one}{key}b{end}{two}"
+        if row.newlines == "strip":
+            yield f"{one}{key}b{end}\n{two}"
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_a_slip_at_a_key_loses_nothing(name):
+    before, (one, two), after = pairs_of(row_of(name), ("one", "two"))
+    tool = {"name": "f", "parameters": {"properties": {"a": {"type": "string"}, "b": {"type": "string"}}}}
+    for text in slips_at_keys(row_of(name), one, two):
+        done = hs.parse(before + text + after, name, tools=[tool])
+        (call,) = done.tool_calls
+        said = json.loads(call.arguments)
+        assert (said["a"], said["b"].strip(), call.complete) == ("one", "two", True), (text, done)
+        assert len(said) == 2 and done.deviations and not done.content
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_a_key_that_is_no_key_leaves_no_complete_call(name):
+    """Another call follows in place of the key's end: what came of the key was an argument."""
+    row = row_of(name)
+    assert row.pair and row.call
+    before, (one, _), after = pairs_of(row, ("one", "two"))
+    for body in (f'{first(row.pair[0])}b": "x"}}\n', f'{one}{first(row.pair[0])}b": "x"}}\n'):
+        done = hs.parse(f"{before}{body}{before}{one}{after}", name)
+        assert [call.complete for call in done.tool_calls][:1] == [False], done
 
 
 def test_text_between_values_is_read_as_specified():
@@ -293,9 +337,17 @@ def test_text_between_values_is_read_as_specified():
         for piece in pieces * dice.randrange(1, 3):
             noise = [dice.choice((*BETWEEN, "\n", " ", "x" * dice.choice((900, 1010, 1100)))) for _ in range(2)]
             broken = [dice.choice(markers)[: dice.choice((-1, None))] for _ in range(2)]
+            broken += dice.sample(["a" + first(row.pair[1]), "b" + first(row.pair[1]), "a", "a\n", ":", " = "], 1)
             broken += dice.sample([*misspelt(row.pair[3], "a"), *misspelt(row.call[2], ""), "</a>"], 1)
+            broken.append(dice.choice(markers[:1]) + "a" + dice.choice(("", "\n", first(row.pair[1]))))
             made += [piece, *dice.sample([*noise, *broken, "x>", "1>"], dice.randrange(4))]
-        text = before + "".join(made) + dice.choice((after, after, "", *row.stops[:1])) + dice.choice(("", "Bye"))
+        text = "".join(made)
+        for _ in range(dice.randrange(3)):  # a marker is missing, or comes twice
+            here = [hit for one in markers if one for hit in re.finditer(re.escape(one), text)]
+            if here:
+                hit = dice.choice(here)
+                text = text[: hit.start()] + dice.choice(("", hit[0] * 2, f"{hit[0]}\n{hit[0]}")) + text[hit.end() :]
+        text = before + text + dice.choice((after, after, "", *row.stops[:1])) + dice.choice(("", "Bye"))
         case = {
             "row": name,
             "how": dice.choice(("text", "control", "plain", "split")),

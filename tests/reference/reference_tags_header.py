@@ -366,6 +366,8 @@ class HeaderReader:
                 raise Fails
             self.named(self.text.skip(opener.stop, limit), limit, header)
         except Fails:
+            if not is_stem(self.row, "call_open", spelling) and self.line(opener, limit, header):
+                return
             tag = tag_at(self.text, opener, limit)
             good = tag and (tag.name in (self.tools or ()) or not any(is_bad(c) or c in WS for c in tag.name))
             if not tag or not good:
@@ -374,6 +376,23 @@ class HeaderReader:
             header.id, header.stop = None, tag.stop
             header.body = "pairs" if self.row.pair else "elements" if self.row.element else "raw"
             header.body = "empty" if tag.empty else header.body
+
+    def line(self, opener: Marker, limit: int, header: Header) -> bool:
+        """A declared name without its end, as the rest of its line, and after ws a key or the call's closer?"""
+        text = self.text
+        if not (self.row.pair or self.row.element) or may_lack(self.row.call and self.row.call[1]):
+            return False
+        start = text.skip(opener.stop, limit)
+        match = re.compile(r"[^\n\u0100-\uffff]{0,256}(?=\n)").match(text.s, start, limit)
+        name = match[0].rstrip(WS) if match else ""
+        if name not in (self.tools or ()) or not text.follows(
+            start + len(name), limit, "key_open", "element_open", "call_close"
+        ):
+            return False
+        header.name, header.written = name.encode("latin-1").decode("utf-8", "replace"), name
+        header.id, header.stop, header.body = None, start + len(name), "pairs" if self.row.pair else "elements"
+        header.notes.append("missing-opener")
+        return True
 
     def named(self, p: int, limit: int, header: Header) -> None:
         assert self.row.call
@@ -499,4 +518,5 @@ class HeaderReader:
         except More:
             if limit < len(self.text):
                 raise
-        header.notes.append("missing-opener")
+        if "missing-opener" not in header.notes:
+            header.notes.append("missing-opener")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
@@ -14,6 +15,8 @@ from reference_tags_text import CALL, LONGEST, PAIR, SECTION, WS, Marker, More, 
 from reference_tags_values import WS as SPACE
 from reference_tags_values import fits, may_be_json, may_be_literal, quote, transcode
 
+LEFT = 16  # bytes that may be left of a key's opener
+SIGNS = 16  # bytes between a key and its value's opener
 MAYBE = 64  # bytes of a string that may be something else, and of ws before JSON that nothing declares
 AROUND_KEYS = ("key_open", "value_close", *CALL, *SECTION, "stop")
 WRAPPERS = ("arguments", "parameters", "input")
@@ -27,6 +30,8 @@ class Key(NamedTuple):
     stop: int
     opened: bool = False
     foreign: bool = False  # its tag has an attribute that means nothing
+    lost: bool = False  # its opener is missing
+    repeated: bool = False  # its opener comes more than once
 
 
 class Pairs(Cdata):
@@ -48,20 +53,21 @@ class Pairs(Cdata):
 
     def pair(self, i: int, header: Header) -> tuple[int, bool]:
         """What is at `i`; then the place after it, and whether the call is over."""
-        text, live = self.text, ("key_open", "value_close", "call_close", "section_close", *OPENERS, "stop")
+        text, live = self.text, ("key_open", "key_end", "value_close", "call_close", "section_close", *OPENERS, "stop")
         try:
             mark = text.at(i, self.size, *live)
             key = self.key(mark, self.size, header) if mark and mark.kind == "key_open" else None
         except More:
             return self.cut_pairs(i), True
+        counts = mark and mark.kind != "key_open" and (mark.kind != "stop" or text.stop_counts(mark))
+        if key is None and mark and (not counts or mark.kind == "call_open"):
+            key = self.lost_key(i, i, header)
         if key:
-            if key.opened or key.foreign:
-                self.log.note("missing-opener" if key.opened else "ignored-text", i)
-            return self.value(key.stop, header, key.name, key.says, key.opened)
-        if mark and mark.kind == "value_close":
+            return self.read_key(i, key, header)
+        if mark and mark.kind in ("value_close", "key_end"):
             self.log.note("stray-closer", i)
             return mark.stop, False
-        if mark and mark.kind != "key_open" and (mark.kind != "stop" or text.stop_counts(mark)):
+        if mark and counts:
             if mark.kind != "call_close":
                 self.log.note("missing-closer", i)
             self.end_pairs(i)
@@ -80,14 +86,53 @@ class Pairs(Cdata):
                 self.log.note("misspelt-closer", i)
                 self.end_pairs(i)
                 return closer.stop, True
+            if not mark and (key := self.lost_key(i, i, header)):
+                return self.read_key(i, key, header)
         stop = self.noise(i)
         if stop is None:
             self.log.note("missing-closer", i)
+            self.unread |= mark is not None and mark.kind == "key_open"
             self.end_pairs(i)
             return i, True
         self.log.note("ignored-text", i)
         self.unread = True
         return stop, False
+
+    def read_key(self, i: int, key: Key, header: Header) -> tuple[int, bool]:
+        """The key at `i`, and its value."""
+        if key.opened or key.lost or key.foreign:
+            self.log.note("missing-opener" if key.opened or key.lost else "ignored-text", i)
+        if key.repeated:
+            self.log.note("repeated-opener", i)
+        return self.value(key.stop, header, key.name, key.says, key.opened)
+
+    def lost_key(self, i: int, origin: int, header: Header) -> Key | None:
+        """A declared key at `i`, and its end, without its opener: only a part of it, or a call's, comes before."""
+        with suppress(More):
+            return self.find_lost(i, self.text.limit(origin), header)
+        return None
+
+    def find_lost(self, i: int, limit: int, header: Header) -> Key | None:
+        text, declared = self.text, self.declared(header)
+        if not declared:
+            return None
+        start = text.skip(i, limit)
+        if opener := text.at(start, limit, "call_open"):
+            start = text.skip(opener.stop, limit)
+        x, kinds = start, ("key_end", "value_open", *AROUND_KEYS)
+        while not (mark := text.at(x, limit, *kinds)):
+            if not text.is_byte(x) or text.s[x] == "\n" or x - start > LONGEST + LEFT:
+                return None
+            x += 1
+        said = text.s[start:x].rstrip(WS)
+        for at in range(min(len(said), LEFT + 1)):
+            name, before = said[at:], said[:at][-1:]
+            if name in declared and len(name) <= LONGEST and not re.match(r"[0-9A-Za-z_.\-\x80-\xff]", before):
+                if mark.kind != "key_end":
+                    return None
+                says, stop = self.says(mark, limit)
+                return Key(name, says, stop, lost=True) if stop else None
+        return None
 
     def call_closer(self, i: int) -> Marker | None:
         """The call's closer, misspelt, and what may follow it."""
@@ -123,9 +168,25 @@ class Pairs(Cdata):
 
     def key(self, opener: Marker, limit: int, header: Header) -> Key | None:
         """The key after this opener; None: the opener is noise."""
-        text = self.text
-        spelling = text.s[opener.start : opener.stop]
+        text, repeated = self.text, 0
         limit = min(limit, text.limit(opener.start))
+        spelling = text.s[opener.start : opener.stop]
+        while not is_stem(self.row, "key_open", spelling) and repeated < MOST - 1:
+            try:
+                again = text.follows(opener.stop, limit, "key_open")
+            except More:
+                if limit == self.size:
+                    raise
+                return None
+            if not again or is_stem(self.row, "key_open", text.s[again.start : again.stop]):
+                break
+            opener, repeated = again, repeated + 1
+            spelling = text.s[opener.start : opener.stop]
+        found = self.one_key(opener, limit, header, spelling)
+        return found._replace(repeated=repeated > 0) if found else None
+
+    def one_key(self, opener: Marker, limit: int, header: Header, spelling: str) -> Key | None:
+        text = self.text
         found = None if is_stem(self.row, "key_open", spelling) else self.plain_key(opener, limit, header)
         if found and (found.opened or not set(found.name) & set("\"'=") or found.name in self.declared(header)):
             return found
@@ -156,7 +217,10 @@ class Pairs(Cdata):
                         return None
                 j += 1
                 if text.s[j - 1] not in WS:
-                    if ("\n" in text.s[last : j - 1] and first < last) or j - first > LONGEST:
+                    ended = "\n" in text.s[last : j - 1] and first < last
+                    if ended and text.s[first:last] in declared:  # the newline ends it
+                        return Key(text.s[first:last], "", last, "value_open" not in text.kinds)
+                    if ended or j - first > LONGEST:
                         return None
                     last = j
         except More:
@@ -229,11 +293,42 @@ class Pairs(Cdata):
                 self.log.note("stray-closer", v)
                 p = mark.stop
             elif mark and mark.kind == "value_open":
-                return mark.stop, True
+                if not self.is_doubled(mark):
+                    return mark.stop, True
+                self.log.note("repeated-opener", v)
+                p = mark.stop
+            elif (not mark or (mark.kind == "stop" and not text.stop_counts(mark))) and (stop := self.signs(v)):
+                self.log.note("ignored-text", v)
+                p = stop
             else:
                 empty = mark is not None and (mark.kind != "stop" or text.stop_counts(mark))
                 self.log.note("missing-value" if empty else "missing-opener", v)
                 return v, not empty
+
+    def is_doubled(self, opener: Marker) -> bool:
+        """Does the opener of a value come once more, directly after it?"""
+        with suppress(More):
+            return self.text.at(opener.stop, self.size, "value_open") is not None
+        return False
+
+    def signs(self, v: int) -> int:
+        """After a few signs, where a value's opener is; 0: nowhere."""
+        text, limit = self.text, self.text.limit(v)
+        with suppress(More):
+            for x in range(v, v + SIGNS + 1):
+                if not text.is_byte(x) or re.match(r"[0-9A-Za-z_\x80-\xff]", text.s[x]):
+                    return 0
+                if text.at(x + 1, limit, "value_open"):
+                    return x + 1
+        return 0
+
+    def same_key(self, body: int, header: Header, key: str) -> bool:
+        """Before the value's first byte: the open key once more? Not if the value quotes a call."""
+        with suppress(More):
+            mark = self.text.at(body, self.size, "key_open")
+            again = self.key(mark, self.size, header) if mark and "value_open" not in self.text.kinds else None
+            return again is not None and again.name == key and not self.text.is_quoted(body)
+        return False
 
     def value(self, p: int, header: Header, key: str, says: str, opened: bool = False) -> tuple[int, bool]:
         """Reads the value after the end of a key. Is the call over with it?"""
@@ -250,6 +345,10 @@ class Pairs(Cdata):
         body, markup, end = self.taken(v)
         layout = not markup and self.row.newlines == "strip" and text.s.startswith("\n", v)
         body += layout
+        if not markup and body < self.size and self.same_key(body, header, key):
+            self.log.lands(v, body, "arguments")
+            self.log.note("repeated-opener", body)
+            return body, False
         types, untyped = self.typed(header, key, says)
         self.names, self.open_key = self.may_follow(header, key), key
         j, mark = end or self.value_end(body, header)
@@ -341,6 +440,9 @@ class Pairs(Cdata):
         if mark.misspelt:
             return mark if self.is_implied_end(mark, header) else None
         if not self.closes(mark, quotes):
+            key = None if quotes else self.lost_key(mark.stop, mark.start, header)
+            if key and self.names(key.name):
+                return mark
             return mark if self.is_left(mark.stop, mark, None if quotes else header) else None
         return None if quotes and text.is_quoted(mark.stop) else mark
 

@@ -14,6 +14,7 @@ cdef struct CallHeader:
     uint8_t empty                                # the name's end ends the call too
     uint8_t repeated, bare, in_section, array
     uint8_t doubled                              # the end of the word `function` comes more than once
+    uint8_t unended                              # the end of its name is missing
     uint8_t hollow                               # there is no call between its opener and its closer
 
 

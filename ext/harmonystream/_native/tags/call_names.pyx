@@ -149,6 +149,28 @@ cdef bint is_half(const View* v, const Context* c, Py_ssize_t stop, const CallHe
             and is_good(v, c.tools, h.name_at, n))
 
 
+cdef int look_line(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t origin, CallHeader* h) noexcept nogil:
+    """A declared name without its end, as the rest of its line, and after ws a key or the call's closer."""
+    cdef Py_ssize_t n = limit(v, origin), x = at, last
+    cdef int k = -1, verdict
+    while x < n and v.p[x] != c'\n' and not is_special(v, x) and x - at < NAME_CAP:
+        x += 1
+    last = x
+    while last > at and is_json_space(v.p[last - 1]):
+        last -= 1
+    if x == n or v.p[x] != c'\n' or tool_index(c.tools, v.p + at, last - at) < 0:
+        return NO
+    verdict = match(v, c.row, skip_ws(v, x, n), n, c.row.roles[KEY_OPEN] | c.row.roles[ELEMENT_OPEN] |
+                    c.row.roles[CALL_CLOSE], &k)
+    if verdict != YES:
+        return undecided(v, origin) if verdict == MORE else NO
+    h.name_at, h.name_n, h.stop = at, last - at, last
+    h.id_at = h.id_n = 0
+    h.unended = 1
+    h.body = PAIRS
+    return YES
+
+
 cdef int look_opened(const View* v, const Context* c, Py_ssize_t i, int k, Py_ssize_t origin,
                      CallHeader* h) noexcept nogil:
     """The name after the opener k of a call, at i. Where it is not what the row says, attributes may say it."""
@@ -158,6 +180,8 @@ cdef int look_opened(const View* v, const Context* c, Py_ssize_t i, int k, Py_ss
     cdef int verdict = NO
     if not opener.only_stem:
         verdict = look_name(v, c, skip_ws(v, i + opener.n, n), origin, h)
+        if verdict == NO and c.row.has_pair and not c.row.open_name:
+            verdict = look_line(v, c, skip_ws(v, i + opener.n, n), origin, h)
     if verdict != NO or not opener.stem:
         return verdict
     verdict = look_attributes(v, c.row, &c.row.call_tag, i + opener.stem, n, &found)

@@ -44,7 +44,7 @@ cdef bint has_no_name(const ToolTable* t, const uint8_t* p, Py_ssize_t n) noexce
 cdef void note_header(Stream* s, const Context* c, const CallHeader* h, bint misspelt) noexcept nogil:
     if h.repeated:
         note(s, D_REPEATED_OPENER, s.position)
-    if h.bare or h.key_n:
+    if h.bare or h.key_n or h.unended:
         note(s, D_MISSING_OPENER, s.position)
     if h.doubled:
         note(s, D_STRAY_CLOSER, s.position)

@@ -10,6 +10,7 @@ cdef struct Key:                                 # of a value
     Py_ssize_t at, n, stop                       # stop: after the key's end marker
     uint8_t typed                                # the types that come with the key: a mask, TYPE_JSON, or 0
     uint8_t missing                              # the key's end marker, or its opener, is missing
+    uint8_t repeated                             # its opener comes more than once
     uint8_t opening                              # the value's opener must follow
     uint8_t foreign                              # its tag has an attribute that means nothing
 
@@ -22,6 +23,8 @@ cdef int look_value_end(const View* v, const Context* c, const Stream* s, Py_ssi
                         Py_ssize_t origin, Py_ssize_t* stop, int* hit) noexcept nogil
 cdef int look_pair(const View* v, const Context* c, const Stream* s, Py_ssize_t i, int k, Py_ssize_t origin,
                    Key* key) noexcept nogil
+cdef int look_lost_key(const View* v, const Context* c, const Stream* s, Py_ssize_t i, Py_ssize_t origin,
+                       Key* key) noexcept nogil
 cdef int look_misspelt(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, int role,
                        Py_ssize_t* stop) noexcept nogil
 cdef int look_wrong_closer(const View* v, const TagTable* row, const Stream* s, Py_ssize_t i, Py_ssize_t origin,

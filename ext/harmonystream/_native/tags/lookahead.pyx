@@ -11,7 +11,7 @@ from harmonystream._native.tags.attributes cimport Attributes, look_attributes
 from harmonystream._native.tags.call_names cimport look_opened
 from harmonystream._native.tags.call_object cimport *
 from harmonystream._native.tags.lookahead cimport *
-from harmonystream._native.tags.names cimport is_bad, is_name, look_written, skip_call_word
+from harmonystream._native.tags.names cimport is_bad, is_name, is_word_byte, look_written, skip_call_word
 from harmonystream._native.tags.object_name cimport read_object_name
 from harmonystream._native.tags.quotation cimport unless_quoted
 from harmonystream._native.tags.value_type cimport look_type
@@ -21,6 +21,7 @@ DEBUG = bool(DEBUG_BUILD)
 
 cdef enum:
     MAX_OPENERS = 8                    # in a row: more of them are text
+    OPENER_LEFT = 16                   # bytes that may be left of the opener of a key
     SAME_LETTERS = 3                   # that a closer with another name shares with its own
     MAX_CLOSERS = 8                    # in a row, after a value's closer: more of them are text
 
@@ -383,6 +384,12 @@ cdef int look_key(const View* v, const Context* c, const Stream* s, Py_ssize_t i
             if verdict != NO or (broken and not declares):
                 return undecided(v, origin) if verdict == MORE else verdict
         if not is_json_space(v.p[x]):
+            if newline and declares and is_parameter(c.tools, s.tags.tool, v.p + key.at, last - key.at):
+                key.n = last - key.at
+                key.stop = last
+                key.missing = not row.value_opener
+                key.opening = row.value_opener
+                return YES
             last = x + 1
             if newline or last - key.at > NAME_CAP:
                 return NO
@@ -412,12 +419,26 @@ cdef bint is_odd(const View* v, const Key* key) noexcept nogil:
 
 cdef int look_pair(const View* v, const Context* c, const Stream* s, Py_ssize_t i, int k, Py_ssize_t origin,
                    Key* key) noexcept nogil:
-    """The key after the opener k, at i. Where it is not what the row says, attributes may say it."""
+    """The key after the opener k, at i, and the same once more. Where it is not what the row says, attributes may say
+    it."""
     cdef const Literal* opener = &c.row.literals[k]
+    cdef Py_ssize_t x, n = limit(v, origin)
     cdef Attributes found
-    cdef int looked, verdict = NO
+    cdef int looked, openers = 1, verdict = NO
+    while not opener.only_stem and openers < MAX_OPENERS:
+        x = skip_ws(v, i + opener.n, n)
+        verdict = match(v, c.row, x, n, c.row.roles[KEY_OPEN], &k)
+        if verdict == MORE:
+            return undecided(v, origin)
+        if verdict == NO or c.row.literals[k].only_stem:
+            break
+        i = x
+        opener = &c.row.literals[k]
+        openers += 1
+    verdict = NO
     if not opener.only_stem:
         verdict = look_key(v, c, s, i + opener.n, origin, key)
+    key.repeated = openers > 1
     if verdict == MORE or not opener.stem or (verdict == YES and (
             key.missing or not is_odd(v, key) or (
                 has_parameters(c.tools, s.tags.tool) and is_parameter(c.tools, s.tags.tool, v.p + key.at, key.n)))):
@@ -431,6 +452,45 @@ cdef int look_pair(const View* v, const Context* c, const Stream* s, Py_ssize_t 
     key.missing = 0
     key.opening = c.row.value_opener
     return YES
+
+
+cdef int look_lost_key(const View* v, const Context* c, const Stream* s, Py_ssize_t i, Py_ssize_t origin,
+                       Key* key) noexcept nogil:
+    """At i, a parameter of the declared tool and a key's end, without the key's opener: it is missing, or what is left
+    of it comes before the name, or a call's opener is in its place."""
+    cdef const TagTable* row = c.row
+    cdef Py_ssize_t n = limit(v, origin), x = skip_ws(v, i, n), at = x, stop
+    cdef uint64_t mask = row.follow_value | row.roles[VALUE_CLOSE] | row.roles[VALUE_OPEN] | row.roles[KEY_END]
+    cdef int k = -1, verdict
+    if not has_parameters(c.tools, s.tags.tool):
+        return NO
+    verdict = match(v, row, x, n, row.roles[CALL_OPEN], &k)
+    if verdict == YES:
+        at = x = skip_ws(v, x + row.literals[k].n, n)
+    while True:
+        verdict = match(v, row, x, n, mask, &k)
+        if verdict == MORE:
+            return undecided(v, origin)
+        if verdict == YES:
+            break
+        if is_special(v, x) or v.p[x] == c'\n' or x - at > NAME_CAP + OPENER_LEFT:
+            return NO
+        x += 1
+    if row.literals[k].role != KEY_END:
+        return NO
+    stop = x
+    while stop > at and is_json_space(v.p[stop - 1]):
+        stop -= 1
+    for x in range(at, stop):
+        if x - at > OPENER_LEFT:
+            break
+        if stop - x <= NAME_CAP and (x == at or not is_word_byte(v.p[x - 1])) and is_parameter(
+                c.tools, s.tags.tool, v.p + x, stop - x):
+            key.at, key.n, key.typed = x, stop - x, row.literals[k].typed
+            key.stop = skip_ws(v, stop, n) + row.literals[k].n
+            key.missing, key.repeated, key.foreign, key.opening = 1, 0, 0, row.value_opener
+            return look_type(v, row, n, origin, &key.stop, &key.typed) if row.types_values else YES
+    return NO
 
 
 cdef int look_tail(const View* v, const Literal* closer, Py_ssize_t i, Py_ssize_t n, Py_ssize_t* stop) noexcept nogil:
@@ -481,8 +541,8 @@ cdef inline Py_ssize_t skip_blanks(const View* v, Py_ssize_t i, Py_ssize_t n) no
 
 cdef int look_other_name(const View* v, const Literal* closer, const uint8_t* key, Py_ssize_t n_key, Py_ssize_t i,
                          Py_ssize_t n, Py_ssize_t* stop) noexcept nogil:
-    """Is it this closer that begins at i, with another name in it, or without its `>`? The name is the key's, or, in any
-    case, it begins with the closer's first three letters. MORE: the input up to n may begin such a closer."""
+    """Is it this closer that begins at i, with another name in it, or without its `>`? The name is the key's, or its
+    first three letters are the closer's, in any case. MORE: the input up to n may begin such a closer."""
     cdef Py_ssize_t at = closer.n - 1, x, k
     if closer.text[at] != c'>' or (v.marks != NULL and closer.group >= BY_ID):
         return NO
@@ -633,6 +693,13 @@ cdef int look_value_end(const View* v, const Context* c, const Stream* s, Py_ssi
         return YES
     if role == VALUE_CLOSE:
         verdict = look_value_follow(v, row, stop[0], origin, s.tags.quotes)
+        if verdict == NO and not s.tags.quotes:
+            verdict = look_lost_key(v, c, s, stop[0], origin, &key)
+            if verdict == MORE and not v.end:
+                return MORE
+            if verdict == YES and may_be_next(v, c, s, &key):
+                return YES
+            verdict = NO
         if verdict == NO:
             return look_left(v, c, s, stop[0], origin, not s.tags.quotes)
         return unless_quoted(v, row, stop[0], verdict) if s.tags.quotes else verdict

@@ -13,6 +13,8 @@ from harmonystream._native.core.utf8 cimport utf8_repair
 from harmonystream._native.tags.cdata cimport CDATA_MAY, IN_CDATA, NO_CDATA, look_cdata, look_cdata_end
 from harmonystream._native.tags.element_path cimport E_ARRAY, key_from, last_name
 from harmonystream._native.tags.lookahead cimport *
+from harmonystream._native.tags.names cimport is_word_byte
+from harmonystream._native.tags.quotation cimport unless_quoted
 from harmonystream._native.tags.transitions cimport end_call, leave_value, open_value, turn_raw
 from harmonystream._native.tags.values cimport first_byte, json_prefix, literal_prefix, value_json
 from harmonystream._native.tags.view cimport *
@@ -20,6 +22,7 @@ from harmonystream._native.tags.view cimport *
 DEBUG = bool(DEBUG_BUILD)
 
 cdef enum:
+    MAX_SIGNS = 16                     # between a key and its value's opener
     ESCAPED_AT_ONCE = 1024             # bytes of a string that are escaped in one go
 
 
@@ -100,7 +103,7 @@ cdef void open_key(Stream* s, const Context* c, View* v, const uint8_t* key, Py_
     if may_wrap(s, c, key, n):
         call.own_mode = s.value_mode
         s.value_mode = HELD
-    call.fresh = c.row.strip
+    call.fresh = 1
     open_value(s)
     call.cdata = CDATA_MAY if c.row.roles[CDATA_OPEN] else NO_CDATA
 
@@ -226,10 +229,24 @@ cdef void close_value(Stream* s, const Context* c, int64_t at) noexcept nogil:
 
 # --- VALUE ------------------------------------------------------------------------------------------------------------
 
+cdef int look_noisy_opener(const View* v, const TagTable* row, Py_ssize_t* stop) noexcept nogil:
+    """Between a key and its value's opener, at *stop: a few signs, as a colon?"""
+    cdef Py_ssize_t n = limit(v, v.i), x = v.i
+    cdef int k = -1, verdict = NO
+    while verdict == NO and x - v.i <= MAX_SIGNS:
+        if x < n and (is_special(v, x) or is_word_byte(v.p[x])) and v.p[x] not in b".-":
+            return NO
+        x += 1
+        verdict = match(v, row, x, n, row.roles[VALUE_OPEN], &k)
+    stop[0] = x
+    return undecided(v, v.i) if verdict == MORE else verdict
+
+
 cdef bint step_value_opener(Stream* s, const Context* c, View* v) noexcept nogil:
     """After a key's end: the value's opener, or a marker that says that the value, or its opener, is missing."""
     cdef TaggedCall* call = &s.tags.call.tagged
     cdef const TagTable* row = c.row
+    cdef Py_ssize_t x = 0
     cdef int k = -1, role, verdict
     if is_json_space(v.p[v.i]):
         consume(s, c, v, skip_ws(v, v.i, v.n), IN_HEADER)
@@ -244,11 +261,28 @@ cdef bint step_value_opener(Stream* s, const Context* c, View* v) noexcept nogil
             consume(s, c, v, v.n, IN_HEADER)
         return v.end
     if verdict == NO:
+        verdict = look_noisy_opener(v, row, &x)
+        if verdict == MORE and not v.end:
+            return False
+        if verdict == YES:
+            note(s, D_IGNORED_TEXT, s.position)
+            if not s.error:
+                consume(s, c, v, x, IN_HEADER)
+            return True
         note(s, D_MISSING_OPENER, s.position)
         call.opener_due = 0
     elif role == VALUE_OPEN:
-        consume(s, c, v, v.i + row.literals[k].n, IN_HEADER)
-        call.opener_due = s.tags.line_start = 0
+        x = v.i + row.literals[k].n
+        verdict = match(v, row, x, v.n, row.roles[VALUE_OPEN], &k)
+        if verdict == MORE and not v.end:
+            return False
+        if verdict == YES:
+            note(s, D_REPEATED_OPENER, s.position)
+            if s.error:
+                return True
+        consume(s, c, v, x, IN_HEADER)
+        call.opener_due = verdict == YES
+        s.tags.line_start = 0
     elif role == KEY_END:
         note(s, D_STRAY_CLOSER, s.position)
         if not s.error:
@@ -305,6 +339,19 @@ cdef int step_cdata(Stream* s, const Context* c, View* v) noexcept nogil:
     return YES
 
 
+cdef int look_same_key(const View* v, const Context* c, const Stream* s) noexcept nogil:
+    """Before the value's first byte: the open key once more? Not if the value quotes a call."""
+    cdef Key key
+    cdef int k = -1, verdict = match(v, c.row, v.i, v.n, c.row.roles[KEY_OPEN], &k)
+    if verdict == YES:
+        verdict = NO if c.row.value_opener else look_pair(v, c, s, v.i, k, v.i, &key)
+    if verdict != YES:
+        return undecided(v, v.i) if verdict == MORE else NO
+    if key.n != s.header_n or memcmp(v.p + key.at, s.header, key.n) != 0:
+        return NO
+    return unless_quoted(v, c.row, v.i, YES)
+
+
 cdef bint step_value(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef TaggedCall* call = &s.tags.call.tagged
     cdef const TagTable* row = c.row
@@ -319,10 +366,17 @@ cdef bint step_value(Stream* s, const Context* c, View* v) noexcept nogil:
         if verdict != NO:
             return verdict == YES
     if call.fresh:
-        call.fresh = 0
-        if v.p[q] == c'\n':
+        if row.strip and not call.layout and v.p[q] == c'\n':
             g.line_start = call.layout = 1
             consume(s, c, v, q + 1, IN_ARGUMENTS)
+            return True
+        verdict = look_same_key(v, c, s)
+        if verdict == MORE and not v.end:
+            return False
+        call.fresh = 0
+        if verdict == YES:
+            note(s, D_REPEATED_OPENER, s.position)
+            leave_value(s)
             return True
     while q < v.n and not (row.first[v.p[q]] & row.value_any or (row.strip and v.p[q] == c'\n') or is_special(v, q)):
         q += 1
@@ -400,7 +454,8 @@ cdef int look_noise(Stream* s, const View* v, const TagTable* row, Py_ssize_t* s
     return NO if v.end or capped(v, v.i) else MORE
 
 
-cdef bint step_noise(Stream* s, const Context* c, View* v) noexcept nogil:
+cdef bint step_noise(Stream* s, const Context* c, View* v, bint is_key) noexcept nogil:
+    """is_key: the noise begins with a key's opener. Then an argument is in it, so the call is not complete."""
     cdef Py_ssize_t stop = 0
     cdef int verdict = look_noise(s, v, c.row, &stop)
     if verdict == MORE:
@@ -409,12 +464,25 @@ cdef bint step_noise(Stream* s, const Context* c, View* v) noexcept nogil:
     note(s, D_IGNORED_TEXT if verdict == YES else D_MISSING_CLOSER, s.position)
     if s.error:
         return True
+    s.tags.unread |= verdict == YES or is_key
     if verdict == YES:
-        s.tags.unread = 1
         consume(s, c, v, stop, IN_HEADER)
     else:
         end_call(s, c, s.position, True, True)
     return True
+
+
+cdef void take_key(Stream* s, const Context* c, View* v, const Key* key) noexcept nogil:
+    """This key is next: its value begins after it."""
+    if key.missing or key.foreign:
+        note(s, D_MISSING_OPENER if key.missing else D_IGNORED_TEXT, s.position)
+    if key.repeated and not s.error:
+        note(s, D_REPEATED_OPENER, s.position)
+    if s.error:
+        return
+    open_key(s, c, v, v.p + key.at, key.n, key.typed)
+    consume(s, c, v, key.stop, IN_HEADER)
+    s.tags.call.tagged.opener_due = key.opening
 
 
 cdef int look_call_closer(const Stream* s, const View* v, const TagTable* row, Py_ssize_t* stop) noexcept nogil:
@@ -429,28 +497,29 @@ cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef const TagTable* row = c.row
     cdef Key key
     cdef Py_ssize_t stop = 0
-    cdef int k = -1, role = -1, verdict
+    cdef int k = -1, role = -1, lost, verdict
     if is_json_space(v.p[v.i]):
         consume(s, c, v, skip_ws(v, v.i, v.n), IN_HEADER)
         return True
-    verdict = match(v, row, v.i, v.n, row.follow_value | row.roles[VALUE_CLOSE], &k)
+    verdict = match(v, row, v.i, v.n, row.follow_value | row.roles[VALUE_CLOSE] | row.roles[KEY_END], &k)
     if verdict == YES:
         role = row.literals[k].role
         if role == KEY_OPEN:
             verdict = look_pair(v, c, s, v.i, k, v.i, &key)
             if verdict == YES:
-                if key.missing or key.foreign:
-                    note(s, D_MISSING_OPENER if key.missing else D_IGNORED_TEXT, s.position)
-                    if s.error:
-                        return True
-                open_key(s, c, v, v.p + key.at, key.n, key.typed)
-                consume(s, c, v, key.stop, IN_HEADER)
-                s.tags.call.tagged.opener_due = key.opening
+                take_key(s, c, v, &key)
                 return True
         elif role == STOP:
             verdict = look_stop(v, row, v.i, k)
+        if verdict == NO or role == CALL_OPEN:
+            lost = look_lost_key(v, c, s, v.i, v.i, &key)
+            if lost == MORE and not v.end:
+                return False
+            if lost == YES:
+                take_key(s, c, v, &key)
+                return True
         if verdict == NO:
-            return step_noise(s, c, v)
+            return step_noise(s, c, v, role == KEY_OPEN)
     if verdict == MORE:
         if v.end:
             end_in_part(s, c, v, row.closers | row.roles[STOP])
@@ -468,8 +537,13 @@ cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil:
         if verdict == NO:
             role = CALL_CLOSE
             verdict = look_call_closer(s, v, row, &stop)
+        if verdict == NO:
+            verdict = look_lost_key(v, c, s, v.i, v.i, &key)
+            if verdict == YES:
+                take_key(s, c, v, &key)
+                return True
         if verdict == NO or (verdict == MORE and v.end):
-            return step_noise(s, c, v)
+            return step_noise(s, c, v, False)
         if verdict == YES:
             note(s, D_MISSPELT_CLOSER, s.position)
             if s.error:
@@ -479,11 +553,11 @@ cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil:
             consume(s, c, v, stop, IN_HEADER)
         return verdict == YES
     if role != CALL_CLOSE:
-        note(s, D_STRAY_CLOSER if role == VALUE_CLOSE else D_MISSING_CLOSER, s.position)
+        note(s, D_STRAY_CLOSER if role == VALUE_CLOSE or role == KEY_END else D_MISSING_CLOSER, s.position)
         if s.error:
             return True
-    if role != VALUE_CLOSE:
+    if role != VALUE_CLOSE and role != KEY_END:
         end_call(s, c, s.position, True, True)
-    if role == VALUE_CLOSE or role == CALL_CLOSE:
+    if role == VALUE_CLOSE or role == KEY_END or role == CALL_CLOSE:
         consume(s, c, v, v.i + row.literals[k].n, IN_HEADER)
     return True
