@@ -13,6 +13,7 @@ from reference_tags_values import python_number, quote
 
 BARE = re.compile(r"[0-9A-Za-z_.+\-\x80-\xff]+")
 STRING = re.compile(r"([rbufRBUF]{0,2})(\"\"\"|'''|\"|')")
+TICKS = re.compile(r"([rbufRBUF]{0,2})(```|`)")
 PREFIX = re.compile(r"[rbufRBUF]{0,2}")
 WORDS = {"True": "true", "False": "false", "None": "null", "true": "true", "false": "false", "null": "null"}
 AFTER_COMMA = {"": "argument", "{": "key", "spread": "key"}
@@ -107,6 +108,7 @@ class PythonCalls(Strings):
         self.log.note("call-syntax", i)
         names = sorted(self.types.get(header.name, ()))
         lone = len(names) == 1 and self.arguments_so_far == 0 and c != "{" and len(names[0].encode()) <= LONGEST
+        self.unread |= self.bare_keys and not lone
         self.begin_argument(names[0].encode().decode("latin-1") if lone else str(min(self.arguments_so_far, 65535)), i)
         self.keys_follow = lone
         return i
@@ -232,7 +234,8 @@ class PythonCalls(Strings):
         prefix = PREFIX.match(self.text.s, i)
         if prefix and prefix.end() == self.size:
             raise Ended(self.size, None)
-        if found := STRING.match(self.text.s, i):
+        found = STRING.match(self.text.s, i)
+        if found := found or (TICKS.match(self.text.s, i) if self.bare_keys else None):
             return self.string(i, found.end(), found[1].lower(), found[2], is_key)
         verbatim = is_key and self.bare_keys
         stop = i if verbatim else self.bare(i, is_key)

@@ -174,7 +174,7 @@ class Strings(Bodies):
 
     def string(self, i: int, start: int, prefix: str, quotes: str, is_key: bool) -> int:
         """From the quotes that end at `start` on: where the string ends."""
-        if prefix not in ("", "r"):
+        if prefix not in ("", "r") or quotes.startswith("`"):
             self.log.note("call-syntax", i)
         self.begin_item(i)
         self.write('"', i)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import random
 from typing import Any
 
 import pytest
+from broken_calls import OPTIONS, parts_of
+from fuzz import targets
 from hypothesis import given
 from hypothesis import strategies as st
 from tag_cases import read
@@ -87,10 +90,66 @@ def test_keys(key: str, name: str):
     ],
 )
 def test_what_has_no_key_has_its_number(text: str, value: Any):
+    """The key is made up, so the call is not complete."""
     literal = text[0] in "<{"
-    assert arguments(text, ("call-syntax",) * (2 - literal)) == {"0": value}
+    done = hs.parse(f"<|tool_call>call:f{{{text}}}<tool_call|>", "gemma4")
+    (call,) = done.tool_calls
+    assert (json.loads(call.arguments), call.complete) == ({"0": value}, False)
+    assert [code for code, _ in done.deviations] == ["call-syntax"] * (2 - literal)
 
 
 @pytest.mark.parametrize("text", ["nan", "New York", "1 + 2", "x.y", "f(1)", "-", "it's", ")"])
 def test_what_is_no_literal_is_a_string_of_its_text(text: str):
     assert arguments(f"k:{text},l:[{text} ]", ("call-syntax",) * 2) == {"k": text, "l": [text]}
+
+
+PARTS = (
+    "`",
+    "```",
+    "'",
+    '"',
+    ",",
+    ", ",
+    ":",
+    "a:",
+    "b:",
+    "{",
+    "}",
+    "[",
+    "]",
+    " ",
+    "\\",
+    "\n",
+    "1",
+    "true",
+    "Paris",
+    "$",
+    "日",
+)
+
+
+@pytest.mark.parametrize("text", ["a", "b {\n x: y; }", "it's", 'a "b", c', "x, y", "", "{", "日"])
+def test_backquotes_are_quotes(text: str):
+    """Gemma 4 writes code between them."""
+    assert arguments(f"k:`{text}`,n:[`{text}`,1]", ("call-syntax",) * 2) == {"k": text, "n": [text, 1]}
+
+
+@pytest.mark.parametrize("name", QUOTES)
+def test_a_key_that_is_made_up_is_no_argument(name: str):
+    """A comma in a value that has no quotes: a part of the value has a number as its key."""
+    before, after = SECTIONS[name]
+    for inside, complete in (("city:Paris, France,days:3", False), ("city:Paris,days:3", True)):
+        (call,) = hs.parse(f"{before}f{{{inside}}}{after}", name).tool_calls
+        assert call.complete == complete
+
+
+def test_what_is_between_brackets_is_read_as_specified():
+    dice = random.Random(19)
+    for _ in range(400):
+        name = dice.choice(tuple(QUOTES))
+        before, after = SECTIONS[name]
+        parts = [dice.choice((*PARTS, "a:", "`", QUOTES[name])) for _ in range(dice.randrange(14))]
+        text = before + "f{" + "".join(parts) + dice.choice(("}", "", "`}")) + dice.choice((after, after, "", "\nBye"))
+        case = {"row": name, "how": dice.choice(("text", "control", "plain", "split")), "stream": parts_of(name, text)}
+        case |= {"tools": dice.choice(("unknown", "one", "typed")), "reason": dice.choice((None, "stop", "length"))}
+        targets.check("tagpage", case | OPTIONS)

@@ -205,6 +205,7 @@ cdef void open_positional(Stream* s, const Context* c, uint8_t first) noexcept n
         if t.parameters[tool + 1] == one + 1 and n <= HEADER_CAP:
             open_argument(s, c, t.parameter_names + t.parameter_offset[one], n, True, s.position)
             return
+    s.tags.unread |= c.row.bare_keys                       # there each argument has a key
     n = snprintf(number, 8, b"%d", call.arguments)
     open_argument(s, c, <const uint8_t*>number, n, False, s.position)
 
@@ -288,9 +289,9 @@ cdef bint step_literal(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef uint8_t size = 0
     cdef bint raw = False
     cdef bint bare = c.row.bare_keys and call.expect == P_KEY                   # its text, whatever it is
-    cdef int n = 0, verdict = look_string(v, v.i, &at, &size, &raw)
+    cdef int n = 0, verdict = look_string(v, c.row, v.i, &at, &size, &raw)
     if verdict == YES:
-        if at > v.i and not (raw and at == v.i + 1):
+        if v.p[at] == c'`' or (at > v.i and not (raw and at == v.i + 1)):
             note(s, D_CALL_SYNTAX, s.position)
             if s.error:
                 return True

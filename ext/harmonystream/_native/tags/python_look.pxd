@@ -79,8 +79,10 @@ cdef inline int look_quotes(const View* v, Py_ssize_t i, Py_ssize_t origin, uint
     return undecided(v, origin) if k == n and k < i + 3 and not v.end else YES
 
 
-cdef inline int look_string(const View* v, Py_ssize_t i, Py_ssize_t* at, uint8_t* size, bint* raw) noexcept nogil:
-    """Does a string begin at i? YES: its quotes are at *at, perhaps after letters."""
+cdef inline int look_string(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t* at, uint8_t* size,
+                            bint* raw) noexcept nogil:
+    """Does a string begin at i? YES: its quotes are at *at, perhaps after letters. In an object call they may be
+    backquotes."""
     cdef Py_ssize_t x = i
     cdef uint8_t c = 0
     raw[0] = False
@@ -92,7 +94,7 @@ cdef inline int look_string(const View* v, Py_ssize_t i, Py_ssize_t* at, uint8_t
         x += 1
     if x == v.n:
         return MORE
-    if is_special(v, x) or (v.p[x] != c'"' and v.p[x] != c"'"):
+    if is_special(v, x) or (v.p[x] != c'"' and v.p[x] != c"'" and not (row.bare_keys and v.p[x] == c'`')):
         return NO
     at[0] = x
     return look_quotes(v, x, i, size)
