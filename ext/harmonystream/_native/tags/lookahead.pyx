@@ -544,7 +544,8 @@ cdef int look_other_name(const View* v, const Literal* closer, const uint8_t* ke
     """Is it this closer that begins at i, with another name in it, or without its `>`? The name is the key's, or its
     first three letters are the closer's, in any case. MORE: the input up to n may begin such a closer."""
     cdef Py_ssize_t at = closer.n - 1, x, k
-    if closer.text[at] != c'>' or (v.marks != NULL and closer.group >= BY_ID):
+    if closer.text[at] != c'>' or (v.marks != NULL and closer.group >= BY_ID) or (
+            closer.text[1] == c'/' and i + 1 < n and v.p[i + 1] != c'/'):    # most often
         return NO
     while at > 0 and is_ascii_word(closer.text[at - 1]):
         at -= 1
