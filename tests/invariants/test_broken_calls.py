@@ -105,6 +105,33 @@ def test_one_slip_where_no_closer_follows(name):
     assert [len(losses(name, call, list(slips(call)))) for call in CALLS[name]] == KNOWN[name]
 
 
+TOOL = {"name": "f", "parameters": {"properties": {"x": {}, "y": {}}}}
+ARRAYS = (
+    "[f(x='one')]",
+    '[f(x="one", y=[1, 2])]',
+    "[f(x={'a': 'b'})]",
+    "[f(x='''one''')]",
+    "[f(x='one'), f(y=['two'])]",
+)
+
+
+@pytest.mark.parametrize("name", [name for name in TAG_FORMATS if row_of(name).bare_line == "call"])
+@pytest.mark.parametrize("call", ARRAYS)
+def test_an_array_of_calls_that_lacks_a_quote(name, call):
+    """No closer follows it: a newline shows that it is over, but not that a repaired call is complete."""
+    if row_of(name).body != "python":
+        pytest.skip("its calls are JSON")
+    good = hs.parse(call, name, tools=[TOOL]).tool_calls[-1]
+    for text in (one for at in range(len(call)) if call[at] in "'\"" for one in (call[:at] + call[at + 1 :],)):
+        for more in ("", f"\n{call}"):
+            done = hs.parse(f"{text}\n{ANSWER}{more}", name, tools=[TOOL])
+            assert ANSWER in done.content, (text, done)
+            assert not [one for one in done.tool_calls if one.complete and ")]" in one.arguments], (text, done)
+            if more:
+                last = done.tool_calls[-1]
+                assert (last.arguments, last.complete) == (good.arguments, True), (text, done)
+
+
 @pytest.mark.parametrize("name", [name for name in CALLS if row_of(name).body != "json"])
 def test_a_misspelt_closer_loses_nothing(name):
     for call in written_calls(row_of(name)):
@@ -127,6 +154,8 @@ def test_broken_calls_are_read_as_specified():
     for _ in range(250):
         name = dice.choice(list(CALLS))
         call = dice.choice(CALLS[name])
+        if dice.randrange(3) == 0:
+            call = call[: before_closers(name, call)]
         texts = [changed(dice, call, dice.randrange(4)), changed(dice, call, dice.randrange(2))]
         text = "".join(one + dice.choice(("\n", "", " ")) + dice.choice(AFTER) for one in texts)
         text = text.replace("one", dice.choice(INSIDE)) + dice.choice(("", *row_of(name).stops[:1]))

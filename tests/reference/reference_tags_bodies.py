@@ -277,7 +277,10 @@ class Bodies:
         self.write_raw(body)
         if mark.kind != "call_close":
             self.log.note("missing-closer", mark.start)
-        self.end_call(mark.start, mark.kind != "stop" or json_state(self.written) in WHOLE)
+        said = "".join(map(self.text.spelled, body))
+        in_string = json_state(said) == "open" and is_in_string(said)
+        over = mark.kind != "stop" and not in_string
+        self.end_call(mark.start, over or json_state(self.written) in WHOLE)
         return mark.stop if mark.kind == "call_close" else mark.start
 
     # -- wrapped JSON -------------------------------------------------------------------------------------------------
@@ -332,7 +335,7 @@ class Bodies:
         complete = True
         if scan.ended in ("marker", "line"):
             self.log.note("missing-closer", scan.stop)
-            stopped = scan.ended == "line" or scan.is_stop(scan.stop)
+            stopped = scan.ended == "line" or scan.in_string or scan.is_stop(scan.stop)
             complete = not stopped or json_state(self.written) in WHOLE
         self.end_call(scan.stop - (scan.ended == "object"), complete)
         return scan.stop

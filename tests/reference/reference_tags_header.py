@@ -27,6 +27,7 @@ from reference_tags_text import (
     may_lack,
 )
 
+BLANK = " \t"
 BAD = set("<>{}[]()\"'`=,;")
 MOST = 8  # openers in a row, or closers after the one of a value
 
@@ -255,14 +256,19 @@ class HeaderReader:
                 raise More(limit)
             start = j = j + (5 if s.startswith("call:", j) else s[j] == ":")
         roomy = any(c in tool for tool in self.tools or () for c in WS)
+        last = start
         while j < limit and s[j] != opens:
-            if j - start >= LONGEST or (not roomy if s[j] in WS else is_bad(s[j])):
+            if j - start >= LONGEST or (s[j] in WS and s[j] not in BLANK and not roomy):
                 raise Fails
+            if s[j] not in WS:
+                if is_bad(s[j]) or (last < j and not roomy):
+                    raise Fails
+                last = j + 1
             j += 1
         if j == limit:
             raise More(limit)
-        name = s[start:j]
-        if not name or name != name.strip(WS) or not self.good(name):
+        name = s[start:last]
+        if not name or name != name.strip(WS) or s[last:j].strip(BLANK) or not self.good(name):
             raise Fails
         header.name, header.stop = name.encode("latin-1").decode("utf-8", "replace"), j + 1
         if self.row.name_as == "id":
@@ -272,7 +278,8 @@ class HeaderReader:
         if self.tools is not None:
             if name not in self.tools:
                 raise Fails
-            return
+            if last == j:
+                return
         first = self.text.skip(j + 1, limit)
         if first == limit:
             raise More(limit)

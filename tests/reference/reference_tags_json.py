@@ -112,6 +112,7 @@ class ObjectScan:
     ):
         self.text, self.limit, self.markers, self.closers, self.cut = text, limit, markers, closers, cut
         self.quotes = False  # a string has an opener
+        self.in_string = False  # it ended in a string
         self.members: list[Member] = []
         self.dropped: list[int] = []
         self.depth = 1
@@ -249,6 +250,7 @@ class ObjectScan:
                 indices.append(i)
             i += 1
         over = i < self.limit and not ended
+        self.in_string = not over
         self.stop = i + over
         if self.depth > 1 and self.member and self.member is not new:
             self.member.indices += [first, *indices] + [i] * over

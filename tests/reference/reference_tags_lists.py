@@ -27,8 +27,9 @@ class Lists(PythonCalls):
 
     def listed(self, header: Header) -> int:
         """A written call, and what comes after it."""
-        self.in_array = header.array
-        return self.after_call(self.python(header.stop, header), header.array, header.in_section)
+        self.in_array, self.in_section = header.array, header.in_section
+        i = self.python(header.stop, header)
+        return self.after_call(i, self.in_array, header.in_section)
 
     def next_call(self, i: int, in_array: bool, in_section: bool) -> Header | None:
         """The header of another call after the last; None: no call begins here, or a closer does."""
@@ -69,8 +70,9 @@ class Lists(PythonCalls):
                 if header.verdict == "fails":
                     return self.plain(i, header.stop)
                 self.begin(i, header)
-                self.in_array = in_array
+                self.in_array, self.in_section = in_array, in_section
                 i = self.python(header.stop, header) if header.body == "python" else self.json(i)
+                in_array = self.in_array
             else:
                 try:
                     mark = self.closer_after(i)

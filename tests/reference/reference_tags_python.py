@@ -60,7 +60,10 @@ class PythonCalls(Strings):
 
     def cut(self, end: Ended) -> int:
         i, complete = end.i, self.between()
-        if end.mark:
+        if end.lost:
+            self.log.note("missing-closer", i)
+            complete = self.in_array = False
+        elif end.mark:
             self.log.note("missing-closer", i)
             complete = self.expects != "string" and (complete or end.mark.kind != "stop")
             if complete:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from reference_tags_bodies import Bodies
 from reference_tags_header import Fails, Header, HeaderReader
 from reference_tags_keys import key_at, written
-from reference_tags_text import CALL, NEAR, Marker, More, lacks_closer, latin
+from reference_tags_text import CALL, NEAR, WS, Marker, More, lacks_closer, latin
 from reference_tags_values import quote
 
 PAIR = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
@@ -23,8 +23,8 @@ OWN = ""  # the quotes of the row's own
 class Ended(Exception):  # noqa: N818 - no error
     """The call ends at `i`, at a marker or with the stream; up to `lands` its bytes are arguments."""
 
-    def __init__(self, i: int, mark: Marker | None, lands: int | None = None):
-        self.i, self.mark, self.lands = i, mark, i if lands is None else lands
+    def __init__(self, i: int, mark: Marker | None, lands: int | None = None, lost: bool = False):
+        self.i, self.mark, self.lands, self.lost = i, mark, i if lands is None else lands, lost
 
 
 class Strings(Bodies):
@@ -34,6 +34,7 @@ class Strings(Bodies):
     expects = ""  # "argument", "value", "item", "key", "colon", "after", "string", "expression" or "noise"
     key_string = False
     in_array = False  # the call is one of an array
+    in_section = False
     keys_follow = False  # after the open argument come only arguments with keys
     tools: Sequence[str] | None = None
     quotes = ""
@@ -98,19 +99,35 @@ class Strings(Bodies):
 
     def is_string_lost(self, closer: Marker) -> bool:
         """In a string, at the section's closer: is the string's end missing?"""
-        text, limit = self.text, self.text.limit(closer.start)
-        capped = text.ends[limit] - text.ends[closer.start] == NEAR or limit < self.size
-        if self.has_opener:
-            return False
-        goes_on, marker = self.look_on(closer.stop, limit, "stop", "section_open")
-        return not goes_on and (marker is not None or capped or not self.is_cut)
+        return not self.has_opener and self.is_lost_from(closer.start, closer.stop, True)
 
-    def look_on(self, x: int, limit: int, *kinds: str) -> tuple[bool, Marker | None]:
+    def is_line_lost(self, i: int, start: int) -> bool:
+        """In a string that begins at `start`: does the newline at `i` follow an array of calls?"""
+        if not self.in_array or self.has_opener or (self.in_section and not lacks_closer(self.row)):
+            return False
+        return self.text.s[start:i].rstrip(WS).endswith("]") and self.is_lost_from(i, i, False)
+
+    def is_lost_from(self, i: int, after: int, in_line: bool) -> bool:
+        """At `i`, where the call could end, is the string's end missing? `after`: from where that shows. Not
+        `in_line`: at a newline, after which another array of calls shows it, too."""
+        text, limit = self.text, self.text.limit(i)
+        try:
+            goes_on, marker = self.look_on(after, limit, "stop", "section_open", lines=not in_line)
+        except Fails:
+            return True
+        if goes_on or marker:
+            return not goes_on
+        return in_line if text.ends[limit] - text.ends[i] == NEAR or limit < self.size else not self.is_cut
+
+    def look_on(self, x: int, limit: int, *kinds: str, lines: bool = False) -> tuple[bool, Marker | None]:
         """In the open string, from `x` on, up to one of these markers: does what closes the string come, and after it
-        what may follow a string? And the marker."""
+        what may follow a string? And the marker. `lines`: raises Fails if a line before that begins with an array of
+        calls."""
         text, goes_on = self.text, False
         with suppress(More):
             while x < limit:
+                if lines and not goes_on and text.s[x] == "\n" and self.is_array(x + 1, limit):
+                    raise Fails
                 mark = text.at(x, limit, *kinds)
                 if mark and (mark.kind != "stop" or text.stop_counts(mark)):
                     return goes_on, mark
@@ -186,6 +203,8 @@ class Strings(Bodies):
                 i = self.peek(i, in_string=True)
                 self.note_opener(i)
                 own = self.own_quote(i)
+                if self.text.s[i] == "\n" and self.is_line_lost(i, start):
+                    raise Ended(i, None, lost=True)
                 if own:
                     stop, closed = self.at_own_quote(i, own)
                 elif self.quotes != OWN and self.text.s[i] == "\\":
@@ -327,6 +346,19 @@ class Strings(Bodies):
         if not text.is_byte(x):
             return not in_line
         return (not array_over and self.is_call(x, limit)) or self.call_is_left(x, origin, limit, in_line)
+
+    def is_array(self, x: int, limit: int) -> bool:
+        """An array of calls at `x`, after ws? Nothing else says so."""
+        x = self.text.skip(x, limit)
+        if x == limit:
+            raise More(limit)
+        if self.text.s[x] != "[":
+            return False
+        try:
+            HeaderReader(self.text, self.tools, self.max_hold, -1).in_python(x, limit, Header(), alone=True)
+        except Fails:
+            return False
+        return True
 
     def is_call(self, x: int, limit: int) -> bool:
         """Another call, at `x`?"""

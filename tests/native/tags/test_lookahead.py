@@ -239,6 +239,6 @@ def test_a_key_without_the_value_s_opener():
 def test_control_markers_always_count():
     marker = "<｜tool▁call▁end｜>"
     call = ("<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>", '{"a": "', marker, "no")
-    assert ids("deepseek", *call) == ("", "no", [("f", '{"a": "')], [])
+    assert ids("deepseek", *call) == ("", "no", [("f", '{"a": "', "cut")], [])
     spelled = ids("deepseek", call[0], '{"a": "', (marker,), '"}', marker, "<｜tool▁calls▁end｜>")
     assert spelled == ("", "", [("f", f'{{"a": "{marker}"}}')], [])

@@ -238,7 +238,7 @@ def test_names(name):
         assert read("lfm2", f"{START}{inside}{END}")[2] == [(name, '{"a": 1}')]
 
 
-@pytest.mark.parametrize("inside", ["(a=1)", "[(a=1)]", "two words(a=1)", "f (a=1)", "f", "[f]", "x" * 257 + "()"])
+@pytest.mark.parametrize("inside", ["(a=1)", "[(a=1)]", "two words(a=1)", "f\n(a=1)", "f", "[f]", "x" * 257 + "()"])
 def test_what_is_no_call_is_text(inside):
     said = f"{START}{inside}{END}"
     assert read("lfm2", said) == ("", said, [], [])
@@ -329,3 +329,30 @@ def test_a_missing_bracket_after_a_string(after):
         calls, noted = read("lfm2", f"{START}[{inside}{after}]{after}{END}Hi")[2:]
         assert [json.loads(text) for name, text in calls if name == "f"] == [{"s": inside.split("=")[1][1:-1]}]
         assert noted == ["ignored-text", "missing-closer"]
+
+
+# --- blanks before the bracket ----------------------------------------------------------------------------------------
+
+F, SEARCH = {"name": "f"}, {"name": "search"}
+
+
+@pytest.mark.parametrize("tools", [None, [F, SEARCH]], ids=["unknown", "declared"])
+@pytest.mark.parametrize("blank", ["", " ", "\t "])
+def test_blanks_before_the_bracket_of_a_call(tools, blank):
+    """A call after another one that is not in an array is not joined to it."""
+    calls = f'f{blank}(s = "x")\nsearch{blank}(q="y")'
+    for row, text in (
+        ("olmo3", f"<function_calls>{calls}</function_calls>"),
+        ("lfm2", f"{START}[{calls.replace(chr(10), ', ')}]{END}"),
+        ("pythonic", f"[{calls.replace(chr(10), ', ')}]"),
+        ("gemma4", f'<|tool_call>call:f{blank}{{s:"x"}}call:search{blank}{{q:"y"}}<tool_call|>'),
+    ):
+        done = hs.parse(text, row, tools=tools)
+        found = [(call.name, call.arguments, call.complete) for call in done.tool_calls]
+        assert found == [("f", '{"s": "x"}', True), ("search", '{"q": "y"}', True)], text
+        assert (done.content, done.deviations) == ("", ())
+
+
+@pytest.mark.parametrize("text", ["[f (once) is a call]", "[f (x", "[f x (a=1)]", "[f\n(a=1)]"])
+def test_a_sentence_in_brackets_is_text(text):
+    assert hs.parse(text, "pythonic", tools=[F]).content == text

@@ -65,7 +65,7 @@ def test_a_closer_in_open_json_is_text_unless_a_call_may_end_there():
     said = '{"a": "<｜tool▁call▁end｜> or not"}'
     assert raw(said) == [said]
     cut = RAW.replace("{}", '{"a": "b')
-    assert read("deepseek", cut) == ("", "", [("f", '{"a": "b')], [])
+    assert read("deepseek", cut) == ("", "", [("f", '{"a": "b', "cut")], [])
 
 
 def test_what_implies_the_end_of_a_raw_body():

@@ -239,7 +239,7 @@ def test_a_closer_in_a_string_that_is_not_closed(behind):
     _, content, found, codes = read(
         "hermes", f'<tool_call>{{"name": "f", "arguments": {{"a": "b}}}}</tool_call>{behind}'
     )
-    assert found[0] == ("f", '{"a": "b}}') and codes[0] == "missing-closer"
+    assert found[0] == ("f", '{"a": "b}}', "cut") and codes[0] == "missing-closer"
     assert content.strip() == ("<tool_call> {" if behind == "<tool_call> {" else "") and len(found) == 1 + (
         "g" in behind
     )
@@ -247,9 +247,9 @@ def test_a_closer_in_a_string_that_is_not_closed(behind):
 
 def test_a_closer_at_the_start_of_a_line_ends_a_string():
     begun = '<tool_call>{"name": "f", "arguments": {"a": "b}}\n'
-    assert read("hermes", f"{begun}</tool_call> Hi") == ("", " Hi", [("f", '{"a": "b}}\\n')], ["missing-closer"])
+    assert read("hermes", f"{begun}</tool_call> Hi") == ("", " Hi", [("f", '{"a": "b}}\\n', "cut")], ["missing-closer"])
     some = ids("hermes", begun, "</tool_call> Hi", vocabulary="plain")
-    assert some == ("", " Hi", [("f", '{"a": "b}}\\n')], ["missing-closer"])
+    assert some == ("", " Hi", [("f", '{"a": "b}}\\n', "cut")], ["missing-closer"])
     assert read("hermes", f'{begun}x</tool_call>"}}}}</tool_call>')[2] == [("f", '{"a": "b}}\\nx</tool_call>"}')]
 
 

@@ -46,7 +46,7 @@ cdef inline void set_tags_fast(Stream* s, const Held* held) noexcept nogil:
             s.shortcut_want = PLAIN | QUIET
     elif s.state == PYTHON:
         # JSON's quotes, or the row's own
-        if g.call.python.n_quotes and (g.call.python.quote == c'"' or g.call.python.quote == 0):
+        if g.call.python.n_quotes and not g.line_start and (g.call.python.quote == c'"' or g.call.python.quote == 0):
             s.fast = R_ARGUMENTS
             s.shortcut_look = PLAIN | MARKS | ESCAPES
             s.shortcut_want = PLAIN

@@ -185,6 +185,7 @@ cdef int look_listed(const View* v, const Context* c, Stream* s, Py_ssize_t i, P
     """Does an object, a Python call, or an array of these begin at i?"""
     cdef const TagTable* row = c.row
     cdef Py_ssize_t n = limit(v, origin), x = skip_ws(v, i + 1, n) if v.p[i] == c'[' else i
+    cdef int verdict
     if row.call_opens and not (row.wrapped and x < n and v.p[x] == c'{'):
         if x == n:
             return undecided(v, origin)
@@ -193,10 +194,9 @@ cdef int look_listed(const View* v, const Context* c, Stream* s, Py_ssize_t i, P
         if row.name_as == CALL_NAME:
             x = skip_call_word(v, x, n)
         h.name_at = x
-        x = look_written(v, row, c.tools, x, origin, alone != MARKED, &h.stop)
-        h.name_n = h.stop - h.name_at
+        verdict = look_written(v, row, c.tools, x, origin, alone != MARKED, &h.name_n, &h.stop)
         h.stop += 1
-        return <int>x
+        return verdict
     if row.wrapped and (v.p[i] == c'{' or v.p[i] == c'['):
         return look_object(v, c, s, i, origin, alone, h)
     return NO

@@ -34,6 +34,10 @@ cdef inline bint is_name(const ToolTable* tools, const uint8_t* name, int n) noe
     return True
 
 
+cdef inline bint is_blank(uint8_t c) noexcept nogil:
+    return c == c' ' or c == c'\t'
+
+
 cdef inline bint is_word_byte(uint8_t c) noexcept nogil:
     """A byte of a key, and of a word or number but for its signs."""
     return c'0' <= c <= c'9' or c'a' <= (c | 0x20) <= c'z' or c == c'_' or c == c'-' or c == c'.' or c >= 0x80
@@ -126,23 +130,36 @@ cdef inline Py_ssize_t skip_call_word(const View* v, Py_ssize_t i, Py_ssize_t n)
 
 
 cdef inline int look_written(const View* v, const TagTable* row, const ToolTable* tools, Py_ssize_t i,
-                             Py_ssize_t origin, bint alone, Py_ssize_t* stop) noexcept nogil:
-    """Is a written call's name from i up to *stop, where the call opens? alone: no opener and no array says so, so its
-    name or its arguments must."""
-    cdef Py_ssize_t n = limit(v, origin), x = i, at = 0, size = 0, end = 0
+                             Py_ssize_t origin, bint alone, Py_ssize_t* name_n, Py_ssize_t* stop) noexcept nogil:
+    """Does a written call begin at i, with a name of *name_n bytes? Its bracket is at *stop, perhaps after blanks.
+    alone: no opener and no array says so, so its name or its arguments must."""
+    cdef Py_ssize_t n = limit(v, origin), x = i, last = i, at = 0, size = 0, end = 0
     while x < n and v.p[x] != row.call_opens:
-        if is_special(v, x) or x - i >= NAME_CAP or (is_json_space(v.p[x]) and not tools.max_spaces) or (
-                is_bad(v.p[x]) and not is_json_space(v.p[x])):
+        if is_special(v, x) or x - i >= NAME_CAP:
             return NO
+        if is_json_space(v.p[x]):
+            if not is_blank(v.p[x]) and not tools.max_spaces:
+                return NO
+        elif is_bad(v.p[x]) or (last < x and not tools.max_spaces):
+            return NO
+        else:
+            last = x + 1
         x += 1
     if x == n:
         return undecided(v, origin)
+    name_n[0] = last - i
     stop[0] = x
-    if x == i or is_special(v, x) or is_json_space(v.p[i]) or is_json_space(v.p[x - 1]) or (
-            not is_good(v, tools, i, x - i)):
+    if is_special(v, x) or is_json_space(v.p[i]) or not is_good(v, tools, i, last - i):
         return NO
-    if not alone or tools.n >= 0:
-        return YES if not alone or tool_index(tools, v.p + i, x - i) >= 0 else NO
+    for at in range(last, x):
+        if not is_blank(v.p[at]):
+            return NO
+    if not alone:
+        return YES
+    if tools.n >= 0 and tool_index(tools, v.p + i, last - i) < 0:
+        return NO
+    if tools.n >= 0 and last == x:
+        return YES
     x = skip_ws(v, x + 1, n)
     if x < n and v.p[x] == row.call_closes and not is_special(v, x):
         return YES

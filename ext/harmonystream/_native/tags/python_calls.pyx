@@ -30,6 +30,12 @@ cdef void write_at(Stream* s, const Context* c, const char* text, int64_t at) no
 cdef void put_string_text(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcept nogil:
     """The bytes up to `to` are text of the open string."""
     cdef Buffer* text = &c.out.held.value
+    cdef Py_ssize_t k = to
+    if shows_end(s, c.row):
+        while k > v.i and is_json_space(v.p[k - 1]):
+            k -= 1
+        if k > v.i:
+            s.tags.line_start = BRACKET if v.p[k - 1] == c']' else 0
     s.value_mode = STREAMED
     put_run(s, c, v, to)
     s.value_mode = NO_VALUE
@@ -69,6 +75,7 @@ cdef void open_string(Stream* s, const Context* c, uint8_t expect) noexcept nogi
     write_at(s, c, b'"', s.position)
     call.in_key = call.expect == P_KEY
     call.expect = expect
+    s.tags.line_start = 0
     call.depth = call.quote_in_text = 0
 
 
@@ -137,6 +144,16 @@ cdef void end_at_marker(Stream* s, const Context* c, View* v, int k) noexcept no
         end_wrapped(s, c, s.position, complete, True)
 
 
+cdef void end_at_line(Stream* s, const Context* c) noexcept nogil:
+    """The array of calls ended before the newline here, but the string lacks its end."""
+    flush_pending(s, c.out)
+    note(s, D_MISSING_CLOSER, s.position)
+    if s.error:
+        return
+    s.tags.array = 0
+    end_wrapped(s, c, s.position, False, True)
+
+
 cdef void finish_python(Stream* s, const Context* c, bint stopped) noexcept nogil:
     """The stream ends in the call."""
     end_call(s, c, s.position, stopped and not s.tags.unread and is_between(&s.tags), True)
@@ -147,6 +164,7 @@ cdef void finish_python(Stream* s, const Context* c, bint stopped) noexcept nogi
 cdef void drop_quote(Stream* s, const Context* c, View* v, Py_ssize_t n) noexcept nogil:
     """The row's own quote, where it opens and closes nothing."""
     flush_pending(s, c.out)
+    s.tags.line_start = 0
     note(s, D_IGNORED_TEXT, s.position)
     if not s.error:
         consume(s, c, v, v.i + n, IN_ARGUMENTS)
@@ -451,6 +469,7 @@ cdef bint step_escape(Stream* s, const Context* c, View* v) noexcept nogil:
         put_string_text(s, c, v, stop)
         return True
     flush_pending(s, c.out)
+    s.tags.line_start = 0
     last = position_at(s, v, stop - 1) + 1
     if code >= 0:
         write_escaped(s, c.out, text, utf8_encode(<uint32_t>code, text), s.position, last)
@@ -479,6 +498,7 @@ cdef bint step_quote(Stream* s, const Context* c, View* v) noexcept nogil:
         return True
     if verdict == ADJACENT:
         flush_pending(s, c.out)
+        s.tags.line_start = 0
         call.quote = v.p[stop - 1]
         call.n_quotes = size
         call.raw = 0
@@ -492,14 +512,22 @@ cdef bint step_string(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef const PythonCall* call = &s.tags.call.python
     cdef uint64_t markers = c.row.calls | c.row.roles[STOP] | c.row.roles[QUOTE]
     cdef uint8_t quote = call.quote, slash = c'\\' if call.quote else 0  # between the row's own quotes all is text
+    cdef bint lines = shows_end(s, c.row)
     cdef Py_ssize_t x = v.i
+    cdef int verdict
     if quote and v.p[x] == slash:
         return step_escape(s, c, v)
     if quote and v.p[x] == quote:
         return step_quote(s, c, v)
+    if v.p[x] == c'\n' and s.tags.line_start and not s.tags.quotes:
+        verdict = look_lost_from(v, s, c.row, x, c.tools)
+        if verdict == YES:
+            end_at_line(s, c)
+        if verdict != NO:
+            return verdict == YES
     x += 1
     while x < v.n and not (quote and (v.p[x] == slash or v.p[x] == quote)) and not (
-            c.row.first[v.p[x]] & markers or is_special(v, x)):
+            c.row.first[v.p[x]] & markers or is_special(v, x) or (lines and v.p[x] == c'\n')):
         x += 1
     put_string_text(s, c, v, x)
     return True
@@ -527,6 +555,7 @@ cdef bint step_python(Stream* s, const Context* c, View* v) noexcept nogil:
             consume(s, c, v, v.n, IN_HEADER)
         return v.end
     if is_special(v, v.i):
+        s.tags.line_start = 0
         drop_special(s, c, v)
         return True
     if expect == P_STRING:

@@ -116,13 +116,31 @@ cdef inline int look_own_quotes(const View* v, const Stream* s, const TagTable* 
     return YES if stop[0] == x + call.n_quotes else MORE if stop[0] == n else NO
 
 
+cdef inline int look_array(const View* v, const TagTable* row, const ToolTable* tools, Py_ssize_t x,
+                           Py_ssize_t n) noexcept nogil:
+    """Does an array of calls begin at x, after ws? Nothing else says so."""
+    cdef Py_ssize_t size = 0, stop = 0
+    x = skip_ws(v, x, n)
+    if x == n:
+        return MORE
+    if v.p[x] != c'[' or is_special(v, x):
+        return NO
+    x = skip_ws(v, x + 1, n)
+    return MORE if x == n else look_written(v, row, tools, x, v.i, True, &size, &stop)
+
+
 cdef inline int look_on(const View* v, const Stream* s, const TagTable* row, Py_ssize_t* x, Py_ssize_t n,
-                        uint64_t markers, int* hit) noexcept nogil:
+                        uint64_t markers, const ToolTable* lines, int* hit) noexcept nogil:
     """In the open string, from *x on: what comes first? GOES_ON: what closes the string, and after it what may follow a
-    string, which is before *x then. YES: one of these markers, which counts. MORE: the input up to n has neither."""
+    string, which is before *x then. YES: one of these markers, which counts. MORE: the input up to n has neither.
+    lines: NULL, or the tools whose calls, in an array that begins a line, show that the string is over: NO."""
     cdef Py_ssize_t stop = 0, after
     cdef int verdict
     while x[0] < n:
+        if lines != NULL and v.p[x[0]] == c'\n':
+            verdict = look_array(v, row, lines, x[0] + 1, n)
+            if verdict != NO:
+                return NO if verdict == YES else MORE
         verdict = NO
         if row.first[v.p[x[0]]] & markers:
             verdict = match(v, row, x[0], n, markers, hit)
@@ -154,7 +172,7 @@ cdef inline int look_left_call(const View* v, const Stream* s, const TagTable* r
     cdef int k = -1, verdict = GOES_ON
     cdef bint goes_on = False
     while verdict == GOES_ON:
-        verdict = look_on(v, s, row, &x, limit(v, origin), markers, &k)
+        verdict = look_on(v, s, row, &x, limit(v, origin), markers, NULL, &k)
         goes_on |= verdict == GOES_ON
     if verdict == YES:
         return NO if goes_on and (in_line or row.literals[k].role == SECTION_CLOSE) else YES
@@ -190,8 +208,8 @@ cdef inline int look_call_end(const View* v, const Stream* s, const Context* c, 
     if not closed:
         if row.name_as == CALL_NAME:
             x = skip_call_word(v, x, n)
-        verdict = look_written(v, row, c.tools, x, origin, not s.tags.array, &stop)
-        if verdict == YES and s.tags.array and tool_index(c.tools, v.p + x, stop - x) < 0:
+        verdict = look_written(v, row, c.tools, x, origin, not s.tags.array, &size, &stop)
+        if verdict == YES and s.tags.array and tool_index(c.tools, v.p + x, size) < 0:
             x = skip_ws(v, stop + 1, n)
             if x == n:
                 return at_the_end(v, origin)
@@ -337,23 +355,33 @@ cdef inline int look_spread(const View* v, const Stream* s, const Context* c, Py
     return YES if is_parameter(c.tools, s.tags.tool, v.p + at, size) else NO
 
 
+cdef inline int look_lost_from(const View* v, const Stream* s, const TagTable* row, Py_ssize_t x,
+                               const ToolTable* lines) noexcept nogil:
+    """In a string, at what could end the call: is the string's end missing? It is not if from x on what closes the
+    string comes, and after that what may follow a string. lines: NULL at a closer, which counts if nothing of that is
+    seen within the look-ahead; the tools at a newline, which does not."""
+    cdef int k = -1, verdict
+    verdict = look_on(v, s, row, &x, limit(v, v.i), row.roles[STOP] | row.roles[SECTION_OPEN], lines, &k)
+    if verdict != MORE:
+        return NO if verdict == GOES_ON else YES
+    return (YES if lines == NULL else NO) if capped(v, v.i) else MORE if not v.end else NO if v.cut else YES
+
+
+cdef inline bint shows_end(const Stream* s, const TagTable* row) noexcept nogil:
+    """May a newline show that the call is over? No closer need follow the array of calls."""
+    return s.tags.array and (row.lacks_closer or not s.tags.in_section)
+
+
 cdef inline int look_lost_string(const View* v, Stream* s, const TagTable* row, int* hit) noexcept nogil:
-    """In a string, at a marker of a call in the text: is the string's end missing, so that the section's closer here
-    ends the call? The string goes on if what closes it comes, and after that what may follow a string. Remembers
-    openers: a string that quotes a call quotes its closer, too."""
-    cdef uint64_t markers = row.roles[STOP] | row.roles[SECTION_OPEN]
-    cdef Py_ssize_t origin = v.i, x
-    cdef int k = -1, verdict = match(v, row, v.i, v.n, row.roles[SECTION_OPEN] | row.roles[SECTION_CLOSE], hit)
+    """In a string, at a marker of a call in the text: does the section's closer here end the call, because the
+    string's end is missing? Remembers openers: a string that quotes a call quotes its closer, too."""
+    cdef int verdict = match(v, row, v.i, v.n, row.roles[SECTION_OPEN] | row.roles[SECTION_CLOSE], hit)
     if verdict != YES or s.tags.quotes:
         return MORE if verdict == MORE and not v.end and not s.tags.quotes else NO
     if row.literals[hit[0]].role == SECTION_OPEN:
         s.tags.quotes = 1
         return NO
-    x = v.i + row.literals[hit[0]].n
-    verdict = look_on(v, s, row, &x, limit(v, origin), markers, &k)
-    if verdict != MORE:
-        return YES if verdict == YES else NO
-    return YES if capped(v, origin) else MORE if not v.end else NO if v.cut else YES
+    return look_lost_from(v, s, row, v.i + row.literals[hit[0]].n, NULL)
 
 
 cdef inline int look_scalar(const View* v, const Stream* s, const TagTable* row, Py_ssize_t i,

@@ -94,7 +94,7 @@ cdef bint step_raw_end(Stream* s, const Context* c, View* v, int k) noexcept nog
         if s.error:
             return True
     flush_pending(s, c.out)
-    end_call(s, c, s.position, role != STOP or json_balanced(&s.json), False)
+    end_call(s, c, s.position, (role != STOP and not s.json.in_string) or json_balanced(&s.json), False)
     if role == CALL_CLOSE:
         consume(s, c, v, v.i + c.row.literals[k].n, IN_HEADER)
     return True

@@ -211,7 +211,7 @@ cdef void write_members(Stream* s, const Context* c, bint closed) noexcept nogil
 
 
 cdef void end_object(Stream* s, const Context* c, int64_t at, bint stopped) noexcept nogil:
-    """The call ends before the byte at `at`. stopped: by a stop."""
+    """The call ends before the byte at `at`. stopped: by a stop, or in a string, whose end is missing."""
     cdef ObjectScan* o = &s.tags.call.wrapped.object
     if o.stray or o.expect in (X_IN_KEY, X_COLON, X_VALUE):
         s.tags.unread = 1
@@ -385,7 +385,7 @@ cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
                 note(s, D_MISSING_CLOSER, s.position)
                 if not s.error:
                     value_over(s, c)
-                    end_object(s, c, s.position, row.literals[k].role == STOP)
+                    end_object(s, c, s.position, row.literals[k].role == STOP or call.object.in_string)
                 return True
         elif row.lacks_closer and v.p[x] == c'\n':
             before = end_of_text(g.line_start, v.p + begin, x - begin)
@@ -465,7 +465,7 @@ cdef bint step_special(Stream* s, const Context* c, View* v) noexcept nogil:
         note(s, D_MISSING_CLOSER, s.position)
         if not s.error:
             value_over(s, c)
-            end_object(s, c, s.position, c.row.literals[k].role == STOP)
+            end_object(s, c, s.position, c.row.literals[k].role == STOP or s.tags.call.wrapped.object.in_string)
     elif v.marks[v.i] & BEGINS_CONTROL and match(v, c.row, v.i, v.n, c.row.by_id, &k) == YES:
         pass_to(s, c, v, v.i + c.row.literals[k].n)                          # what it marks elsewhere is text here
     else:
