@@ -50,7 +50,7 @@ _MARKS = (
     "||DSML||",
     "||DSML|| ",
 )
-_BLOCKS = ("tool_calls", "function_calls", "calls", "toolcalls", "tool")
+_BLOCKS = ("tool_calls", "function_calls", "calls", "toolcalls", "tool", "tool_call")
 
 
 def _marked(*forms: str, marks: tuple[str, ...] = _MARKS) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ _FAMILIES = (
     (r"qwen-?3-?coder", "qwen3_coder", "Qwen3-Coder"),
     (r"qwen-?3\.[5-9]", "qwen3_coder", "Qwen3.5 and up"),
     (r"qwen-?3(-?(next|omni|vl))?(?![.\d])", "hermes", "Qwen3"),
+    (r"qwen-?2\.5-?coder", "xlam", "Qwen2.5-Coder"),
     (r"qwen-?2\.5(-?(omni|vl))?", "hermes", "Qwen2.5"),
     (r"qwq", "hermes", "QwQ"),
     (

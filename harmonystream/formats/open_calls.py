@@ -8,6 +8,7 @@ MISTRAL = Format(
     call=("[TOOL_CALLS]", ("[ARGS]", ""), ""),
     call_id="[CALL_ID]",
     wrapped=True,
+    bare_line="call",
     stops=("</s>",),
     turns=("[INST]", "[/INST]", "[TOOL_RESULTS]"),
     drop=("[/TOOL_CALLS]",),
@@ -17,6 +18,7 @@ PHI4_MINI = Format(
     name="phi4_mini",
     section=(("functools", "<|tool_call|>"), ("", "<|/tool_call|>")),
     wrapped=True,
+    bare_line="call",
     stops=("<|end|>", "<|endoftext|>", "<|eot_id|>"),
     turns=("<|user|>", "<|system|>", "<|assistant|>", "<|start_header_id|>"),
 )
@@ -29,6 +31,7 @@ GRANITE3 = Format(
     ),
     section=(("<|tool_call|>", "<tool_call>"), ("", "</tool_call>")),
     wrapped=True,
+    bare_line="call",
     stops=("<|end_of_text|>",),
     turns=("<|start_of_role|>",),
     drop=("<response>", "</response>"),
@@ -62,7 +65,8 @@ LLAMA3 = Format(
 XLAM = LLAMA3._replace(
     name="xlam",
     think=("<think>", "</think>"),
-    section=(("<tool_call>", "[TOOL_CALLS]", ""), ("</tool_call>", "")),
+    # Qwen2.5-Coder's, which also writes bare objects, and fences
+    section=(("<tool_call>", "[TOOL_CALLS]", "<tools>", ""), ("</tool_call>", "</tools>", "")),
     between="",
     fenced="call",
     stops=("<|im_end|>", "<|endoftext|>", "</s>", "<|eot_id|>"),

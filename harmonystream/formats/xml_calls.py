@@ -43,11 +43,15 @@ def _m3(tag: str) -> tuple[str, str]:
     return tag, _M3 + tag
 
 
-# M2 and M3 sometimes write each other's tags. An argument of M3 may also be an element with the attribute `name`.
+# M2 and M3 sometimes write each other's tags, and M2 also other models' sections. An argument of M3 may also be an
+# element with the attribute `name`.
 MINIMAX_M2 = Format(
     name="minimax_m2",
     think=(("<think>", "<mm:think>"), ("</think>", "</mm:think>")),
-    section=(("<minimax:tool_call>", *_m3("<tool_call>")), ("</minimax:tool_call>", *_m3("</tool_call>"))),
+    section=(
+        ("<minimax:tool_call>", *_m3("<tool_call>"), "<tool_calls>", "<function_calls>"),
+        ("</minimax:tool_call>", *_m3("</tool_call>"), "</tool_calls>", "</function_calls>"),
+    ),
     call=((*_m3('<invoke name="'), "<invoke name='"), ('">', "'>"), _m3("</invoke>")),
     pair=((*_m3('<parameter name="'), "<parameter name='"), ('">', "'>"), "", _m3("</parameter>")),
     bare="declared",

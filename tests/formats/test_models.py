@@ -19,7 +19,7 @@ KNOWN = {
         qwen-3-32b  Qwen/Qwen3-Next-80B-A3B-Instruct  Qwen/Qwen3-VL-8B-Instruct  qwen3-vl:8b
         bartowski/Qwen_Qwen3-14B-GGUF  hf.co/unsloth/Qwen3-8B-GGUF:Q4_K_M  mlx-community/Qwen3-8B-4bit
         RedHatAI/Qwen3-8B-quantized.w4a16  Qwen/Qwen2.5-7B-Instruct  qwen2p5-72b-instruct  qwen2.5vl:7b
-        Qwen/Qwen2.5-Coder-32B-Instruct-AWQ  Qwen/QwQ-32B  qwq  NousResearch/Hermes-3-Llama-3.1-8B
+        Qwen/QwQ-32B  qwq  NousResearch/Hermes-3-Llama-3.1-8B
         NousResearch/Hermes-2-Pro-Mistral-7B  NousResearch/Hermes-4-14B  hermes3:8b  NousResearch/Hermes-4.3-36B
         NousResearch/DeepHermes-3-Llama-3-8B-Preview  Nous-Hermes-2-Mixtral-8x7B-DPO
         Huihui-Qwen3-8B-abliterated  HuggingFaceTB/SmolLM3-3B  arcee-ai/Trinity-Mini
@@ -141,6 +141,7 @@ KNOWN = {
     """,
     "xlam": """
         Salesforce/Llama-xLAM-2-8b-fc-r  Salesforce/xLAM-2-32b-fc-r  MadeAgents/Hammer2.1-7b
+        Qwen/Qwen2.5-Coder-32B-Instruct-AWQ  qwen2.5-coder:7b
     """,
     "pythonic": """
         meta-llama/Llama-4-Scout-17B-16E-Instruct  llama4:maverick  Team-ACE/ToolACE-8B

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from random import Random
 
 import pytest
 from random_tags import first
@@ -100,6 +101,35 @@ def test_no_answer_is_lost_behind_a_broken_string(name):
                     assert ANSWER.strip() in done.content, (text, done)
                     if more:
                         assert done.tool_calls[-1].arguments == '{"x": "one"}', (text, done)
+
+
+THINKING = [name for name in TAG_FORMATS if (think := row_of(name).think) and not first(think[1])[0].isalpha()]
+
+
+@pytest.mark.parametrize("name", THINKING)
+def test_sentences_around_thoughts_and_stray_closers_have_a_gap(name):
+    random, (opener, closer) = Random(name), map(first, row_of(name).think or ())
+    for _ in range(50):
+        text, said, thought = "", ["Hi."], []
+        for at in range(random.randint(1, 4)):
+            gaps = ["\n" * random.randint(0, 2) for _ in range(4)]
+            text += f"{gaps[0]}{opener}{gaps[1]}T{at}.{gaps[2]}{closer}{gaps[3]}S{at}."
+            said, thought = [*said, f"S{at}."], [*thought, f"T{at}."]
+        done = hs.parse(f"Hi.{text}\n{closer}{gaps[3]}Bye.", name)
+        assert (done.content.split(), done.reasoning.split()) == ([*said, "Bye."], thought), text
+
+
+@pytest.mark.parametrize("name", [name for name in THINKING if first((row_of(name).think or [""])[1]).startswith("</")])
+def test_no_answer_is_lost_behind_a_misspelt_closer_of_thoughts(name):
+    random, opener = Random(name), first((row_of(name).think or [""])[0])
+    for _ in range(50):
+        word = random.choice(["think", "thinking", "thought", "thoughts", "reasoning"])
+        word = random.choice([word, word.upper(), word.title()])
+        blanks = [" " * random.randint(0, 1) for _ in range(3)]
+        closer = f"<{blanks[0]}{random.choice(['/', '//', chr(92) + '/'])}{blanks[1]}{word}{blanks[2]}>"
+        gaps = ["\n" * random.randint(0, 2) for _ in range(2)]
+        done = hs.parse(f"{opener}\nHm.{gaps[0]}{closer}{gaps[1]}{ANSWER.strip()}", name)
+        assert (done.reasoning, done.content) == ("Hm.", ANSWER.strip()), closer
 
 
 @pytest.mark.parametrize("value", ["</function_calls>", "a) </function_calls> isn't so", '<function_calls>g(y="a")'])

@@ -23,6 +23,7 @@ from reference_tags_lists import Lists
 from reference_tags_text import (
     CALL,
     CDATA,
+    CONTROL,
     ELEMENT,
     INERT,
     NEAR,
@@ -65,8 +66,9 @@ class Machine(Fences, Elements, Lists):
         self.lacks = self.row.section is not None and may_lack(self.row.section[0])
         self.blank = self.lacks and self.region == "content"  # of the answer there is nothing but whitespace
         self.pending = (-1, -1)  # newlines before a dropped marker wait for what follows: where they end, and it
-        self.spoken: set[str] = set()  # the kinds of text that came
-        self.parted: dict[str, int] = {}  # kinds whose next text begins a line of its own -> where their call ended
+        self.spoken: set[str] = set()  # the kinds of text that came, other than blanks
+        self.parted: dict[str, int] = {}  # kinds whose next text begins a line of its own -> what comes before it
+        self.splits = False  # newlines directly after the last marker part text
         self.over = False
         self.labelled = 0 if self.region == "reasoning" else -1  # where a label may be
 
@@ -78,6 +80,8 @@ class Machine(Fences, Elements, Lists):
         i = 0
         while i < self.size and not self.over:
             i = self.place(i)
+        if not self.over:
+            self.end_newlines(self.size)
         if self.over and i < self.size:
             self.log.note("after-end", i)
             self.log.lands(i, self.size, "done")
@@ -125,6 +129,8 @@ class Machine(Fences, Elements, Lists):
         if is_late and (late := self.text.late_closer(i)):
             self.log.note("misspelt-closer", i)
             return self.act(i, late.stop)
+        if self.region == "reasoning" and (after := self.thought_tag(i)):
+            return after
         if self.text.is_byte(i):
             return self.byte(i)
         inside_calls = ("id_open", "type_open", "type_close", *CDATA, *ELEMENT)
@@ -175,6 +181,8 @@ class Machine(Fences, Elements, Lists):
         self.log.lands(i, i + 1, self.region)
         if self.trim and self.text.s[i] == "\n" and i == self.marked:
             self.move(i + 1)  # the whole run goes
+            if self.splits and not self.log.ends_in_newline(self.region):
+                self.parted = dict.fromkeys(self.spoken, i)
         else:
             self.part(i)
             for char in self.text.spelled(i):
@@ -184,12 +192,12 @@ class Machine(Fences, Elements, Lists):
         return i + 1
 
     def part(self, i: int) -> None:
-        """A newline parts text after a call from text of its kind before the call, unless white space does."""
+        """A newline parts text after a call, thoughts or a dropped newline run from text of its kind before."""
         char = self.spelling(i)
         called = self.parted.pop(self.region, None) if char != "\n" else None
         if called is not None and char not in WS and not self.log.has_newline(self.region, called):
             self.log.put(self.region, [-1 - i])
-        if char != "\n" or not self.trim:
+        if char not in " \t\n":
             self.spoken.add(self.region)
 
     def spelling(self, i: int) -> str:
@@ -206,7 +214,10 @@ class Machine(Fences, Elements, Lists):
     def act(self, start: int, stop: int, keeps: bool = False) -> int:
         """A marker that was acted on takes the newlines with it that it touches, or keeps those before it."""
         if self.trim and not keeps:
-            self.log.trim(self.region, self.pending[0] if start == self.marked == self.pending[1] else start)
+            before = self.pending[0] if start == self.marked == self.pending[1] else start
+            if self.log.trim(self.region, before):
+                self.parted = dict.fromkeys(self.spoken, start)
+        self.splits = True
         self.marked, self.at_start = stop, True
         return stop
 
@@ -287,15 +298,8 @@ class Machine(Fences, Elements, Lists):
         return True
 
     def think(self, mark: Marker) -> int:
-        if self.region == "content" and not self.text.is_id(mark):
-            if mark.kind == "think_open" and not self.opens_thoughts(mark):
-                self.think_mentions = min(self.think_mentions + 1, 255)
-                return self.byte(mark.start)
-            if mark.kind == "think_close" and self.think_mentions:
-                self.think_mentions -= 1
-                return self.byte(mark.start)
-            if mark.kind == "think_close" and self.text.s[mark.start] in ascii_letters and "content" in self.spoken:
-                return self.byte(mark.start)
+        if not self.text.is_id(mark) and self.only_mentions(mark):
+            return self.byte(mark.start)
         after = "reasoning" if mark.kind == "think_open" else "content"
         if after == self.region:
             self.log.note("repeated-opener" if after == "reasoning" else "stray-closer", mark.start)
@@ -306,18 +310,65 @@ class Machine(Fences, Elements, Lists):
         self.think_mentions = self.fence = self.ticks = 0
         self.code = ""
         self.act(mark.start, mark.stop)
+        if self.trim and self.region != after:
+            self.parted = dict.fromkeys(self.spoken, mark.start)
+            self.splits = False
         self.region = after
         self.thinks = self.thinks or after == "reasoning"
         self.blank = self.lacks and after == "content"
         self.labelled = mark.stop if after == "reasoning" else -1
         return mark.stop
 
+    def only_mentions(self, mark: Marker) -> bool:
+        """Does the text only mention the marker of thoughts?"""
+        is_shown = self.fence or self.region == "content"
+        if mark.kind == "think_open":
+            if self.opens_thoughts(mark):
+                return False
+            self.think_mentions = min(self.think_mentions + bool(is_shown), 255)
+            return True
+        if self.think_mentions and is_shown:
+            self.think_mentions -= 1
+            return True
+        if self.region == "content" and self.text.s[mark.start] in ascii_letters and "content" in self.spoken:
+            return True
+        if self.row.mention == "think" or self.text.is_rare(mark) or self.begins_line(mark.start):
+            return False
+        return self.text.ends_code(mark.stop, mark.start)
+
+    def thought_tag(self, i: int) -> int:
+        """Reads a tag that is named after thoughts, in thoughts; 0: there is none."""
+        has_tags = any(form.startswith("</") for form in self.text.kinds.get("think_close", ()))
+        has_ids = any(form >= chr(CONTROL) for form in self.text.kinds.get("think_close", ()))
+        tag = self.text.thought_tag(i) if has_tags and not has_ids else None
+        if tag is None:
+            return 0
+        stop, closes = tag
+        if not closes:
+            self.think_mentions = min(self.think_mentions + 1, 255)
+        elif self.think_mentions:
+            self.think_mentions -= 1
+        elif not self.fence and not self.is_quoted_tag(i, stop):
+            self.log.note("misspelt-closer", i)
+            return self.turn(Marker("think_close", i, stop), "content")
+        return self.byte(i)
+
+    def is_quoted_tag(self, i: int, stop: int) -> bool:
+        if self.row.mention == "think" or self.begins_line(i):
+            return False
+        limit = self.text.limit(i)
+        if self.text.s[stop : stop + 1] == "`" and stop < limit:
+            return self.text.ends_code(stop, i)
+        return self.text.is_quote(stop, limit)
+
     def opens_thoughts(self, mark: Marker) -> bool:
-        """Not if the text only mentions the opener."""
+        """Not if the text only mentions the opener. In thoughts, an opener that counts is dropped."""
         if self.row.mention == "think" or self.text.is_rare(mark):
             return True
         if self.fence or self.begins_line(mark.start):
             return not self.fence
+        if self.region == "reasoning":
+            return not self.text.ends_code(mark.stop, mark.start)
         limit = self.text.limit(mark.start)
         if self.text.is_quote(mark.stop, limit):
             return False
@@ -332,8 +383,14 @@ class Machine(Fences, Elements, Lists):
             pass
         return False
 
+    def end_newlines(self, i: int) -> None:
+        """The turn ends at `i`. A newline run before a dropped marker is dropped with it."""
+        if self.trim and i == self.marked == self.pending[1]:
+            self.log.trim(self.region, self.pending[0])
+
     def stop(self, mark: Marker) -> int:
         self.over = True
+        self.end_newlines(mark.start)
         start, stop = self.text.starts[mark.start], self.text.stops[mark.stop - 1]
         self.log.tell("MessageEnd", *MESSAGE, start, stop)
         return mark.stop
@@ -444,7 +501,7 @@ class Machine(Fences, Elements, Lists):
 
     def begin(self, i: int, header: Header) -> None:
         self.mentions = 0
-        self.blank = False
+        self.blank = self.splits = False
         if self.trim:
             self.parted = dict.fromkeys(self.spoken, i)
         self.code, self.at_start = self.code and "code", True

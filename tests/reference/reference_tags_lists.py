@@ -34,6 +34,8 @@ class Lists(PythonCalls):
     def next_call(self, i: int, in_array: bool, in_section: bool) -> Header | None:
         """The header of another call after the last; None: no call begins here, or a closer does."""
         text, is_object = self.text, self.text.s[i] == "{"
+        if not in_array and self.text.s[i] in ",[":
+            return None
         try:
             if self.closer_after(i):
                 return None
@@ -45,6 +47,22 @@ class Lists(PythonCalls):
         if is_object or header.verdict == "stands":
             return header
         return header if header.verdict == "open" and (in_array or in_section) else None
+
+    def apart(self, i: int, in_array: bool) -> tuple[int, Header] | None:
+        """Another call outside of an array, after a comma or in an array of its own: where, and its header."""
+        s, limit = self.text.s, self.text.limit(i)
+        q = self.text.skip(i + 1, limit) if s[i] == "," else i
+        if in_array or s[i] not in ",[" or q == limit or not self.text.is_byte(q):
+            return None
+        if self.row.body == "json" and s[q] not in "{[":
+            return None
+        try:
+            if self.closer_after(i):
+                return None
+        except More:
+            return None
+        header = self.reader().read_object(q, unmarked=s[q] != "{")
+        return (q, header) if header.verdict == "stands" else None
 
     def closer_after(self, i: int) -> Marker | None:
         """The closer after an object, perhaps misspelt."""
@@ -63,6 +81,14 @@ class Lists(PythonCalls):
                 i += 1
             elif (s[i] == "," and in_array) or (s[i] and s[i] == self.row.between):
                 i += 1
+            elif found := self.apart(i, in_array):
+                self.log.note("ignored-text", i)
+                i, header = found
+                self.begin(i, header)
+                self.in_array, self.in_section = s[i] == "[", in_section
+                q = text.skip(i + 1, self.size) if self.in_array else i
+                i = self.python(header.stop, header) if header.body == "python" else self.json(q)
+                in_array = self.in_array
             elif header := self.next_call(i, in_array, in_section):
                 if header.verdict == "open":
                     self.log.note("unfinished-header", i)

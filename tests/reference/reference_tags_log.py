@@ -49,8 +49,9 @@ class Log:
         last = self.entries[-1] if self.entries else ("", [])
         return last[0] == kind and isinstance(last[1], list) and bool(last[1]) and self.text.s[last[1][-1]] == "\n"
 
-    def trim(self, kind: str, stop: int) -> None:
-        """Take the newlines back that stand before `stop`, with nothing but inert ids between."""
+    def trim(self, kind: str, stop: int) -> bool:
+        """Take the newlines back that stand before `stop`, with nothing but inert ids between. Are there any?"""
+        begin = stop
         while self.entries and self.entries[-1][0] == kind:
             indices = self.entries[-1][1]
             assert isinstance(indices, list)
@@ -59,6 +60,7 @@ class Log:
             if indices:
                 break
             self.entries.pop()
+        return stop < begin
 
     def decode(self, indices: Sequence[int]) -> str:
         """Whatever was dropped between two bytes ends an incomplete character."""

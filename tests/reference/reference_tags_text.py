@@ -15,6 +15,7 @@ from reference import Item
 from harmonystream.formats import Format
 
 WS = " \t\n\r"
+THOUGHT_TAG = re.compile(r"<([ /\\]*)(?:think|thinking|thoughts?|reasoning) *>", re.IGNORECASE)
 LONGEST = 256  # bytes of a name or key
 OPENER = re.compile(r"(.+?)(?: +([A-Za-z_]+))?=[\"']?", re.DOTALL)  # a tag up to its first attribute
 NEAR = 1024  # bytes that a look-ahead sees
@@ -309,6 +310,21 @@ class Text:
         if len(following) == 1:
             return limit == len(self)
         return re.match("[0-9A-Za-z\x80-\xff]", following[1:]) is None
+
+    def ends_code(self, i: int, origin: int) -> bool:
+        """Do one or two backquotes at `i` close inline code? Not if they open some, which their line closes."""
+        stop = i
+        while stop < len(self) and self.is_byte(stop) and self.s[stop] != "\n":
+            stop += 1
+        if self.ends[stop] - self.ends[origin] >= NEAR:
+            return False
+        runs = [len(run) for run in re.findall("`+", self.s[i:stop])]
+        return self.s[i:stop].startswith("`") and runs[0] <= 2 and runs.count(runs[0]) % 2 == 1
+
+    def thought_tag(self, i: int) -> tuple[int, bool] | None:
+        """Where a tag that is named after thoughts ends, and whether it closes them."""
+        found = THOUGHT_TAG.match(self.s, i, i + 32)
+        return (found.end(), found[1].strip() != "") if found else None
 
     def counts(self, marker: Marker, *followers: str) -> bool:
         """Does a marker in the text count? One of the followers, or the end, must come after it."""

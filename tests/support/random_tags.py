@@ -57,6 +57,10 @@ TYPE_WORDS = (
 )
 IDS = ('"x"', '"x"', '"0"', '""', "1", '"\\u0031 "', "{}", '"' + "y" * 300 + '"')
 CALL_IDS = ("a1B2c3D4e", "a1B2c3D4e", "0", "", " x ", "é", "a b", "get weather", '"x"', "y" * 256, "y" * 257)
+THOUGHT_TAGS = (
+    *("</thinking>", "</Think>", "<//think>", "< /thought >", "<\\/think>", "</thoughts>", "</REASONING>", "</thinks>"),
+    *("<thinking>", "<Thought>", "</think >", "</" + " " * 25 + "think>", "</" + " " * 24 + "think>", "</thought"),
+)
 LONG = ("x" * 1100, " " * 1100, "\n" * 1030, "y" * 250)
 PYTHON = (
     *("1", "-2", "1_000", ".5", "1.", "0x1F", "0b_1", "+1", "1e5", "007", "1j", "9" * 70, "9" * 300, "0" * 257),
@@ -297,6 +301,10 @@ def calls(draw: st.DrawFn, row: Format) -> str:
         outer = section if row.section else tags
         inner = draw(st.lists(objects(row), min_size=1, max_size=2))
         body = inner[0] if len(inner) == 1 else "[" + ", ".join(inner) + "]"
+        if len(inner) > 1 and draw(st.integers(0, 3)) == 0:
+            body = draw(st.sampled_from([", ", ",", ",\n"])).join(inner)
+        if draw(st.integers(0, 9)) == 0:
+            body = "".join(f"[{one}]" for one in inner)
         if holds_objects(row):
             bodies = draw(st.sampled_from([[body], inner, inner]))
             parts = [part for one in bodies for part in (tags[0], one, space, tags[1], space)]
@@ -307,7 +315,7 @@ def calls(draw: st.DrawFn, row: Format) -> str:
     if row.body != "json" and draw(st.integers(0, 4)):
         one = python_calls() if row.body == "python" else object_calls(row)
         inner = draw(st.lists(one, min_size=1, max_size=2))
-        body = "[" + ", ".join(inner) + "]" if draw(st.booleans()) else "\n".join(inner)
+        body = "[" + ", ".join(inner) + "]" if draw(st.booleans()) else draw(st.sampled_from("\n,;")).join(inner)
         return "".join(damage(draw, [section[0], space, body, space, section[1]]))
     if not row.call:
         return ""
@@ -355,6 +363,18 @@ def lines(draw: st.DrawFn, row: Format) -> str:
 
 
 @st.composite
+def shown(draw: st.DrawFn, row: Format) -> str:
+    """Markers of thoughts in inline code, or alone, and tags that are named after thoughts."""
+    tags = [*(first(one) for one in row.think or ()), "</think>"]
+    before, after = draw(
+        st.sampled_from([("`", "`"), ("`", "`"), ("``", "``"), ("", "`"), ("", "```"), ("", ""), ('"', '"')])
+    )
+    tag = draw(st.sampled_from([*tags, *tags, *THOUGHT_TAGS]))
+    rest = draw(st.sampled_from(["", " x ", "`y` ", " ``", "\n", "\n\n", "x" * 1030, "`"]))
+    return f"{before}{tag}{after}{rest}"
+
+
+@st.composite
 def texts(draw: st.DrawFn, name: str) -> bytes:
     """A stream as text."""
     row = format_of(name)
@@ -370,6 +390,7 @@ def texts(draw: st.DrawFn, name: str) -> bytes:
         calls(row).map(str.encode),
         calls(row).map(str.encode),
         lines(row).map(str.encode),
+        shown(row).map(str.encode),
         st.sampled_from([*WORDS, *LONG]).map(str.encode),
         st.sampled_from([b"\xe6", b"\x97\xa5", b"\xf0\x9f", b"\xff", b"\x80", FULL_WIDTH[:2]]),
     )

@@ -11,6 +11,10 @@ import harmonystream as hs
 TOOLS: list[dict[str, Any]] = [{"name": "f", "parameters": {"properties": {"s": {"type": "string"}}}}, {"name": "bash"}]
 OBJECT = '{"name": "f", "arguments": {"s": "x"}}'
 F = ("f", '{"s": "x"}')
+PLAIN = '<invoke name="f"><parameter name="s">x</parameter></invoke>'
+DSML_CALL = "｜DSML｜tool_call"
+MARKED = '<｜DSML｜invoke name="f"><｜DSML｜parameter name="s" string="true">x</｜DSML｜parameter></｜DSML｜invoke>'
+BARE = ("llama3", "xlam", "mistral", "phi4_mini", "granite3", "pythonic", "lfm2", "poolside_v1")  # need no opener
 INVOKE = '<steptml:invoke name="f"><steptml:parameter name="s">x</steptml:parameter></steptml:invoke>'
 CALLS = "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>"
 
@@ -154,14 +158,26 @@ CASES: list[tuple[str, str, str, str, list[tuple[str, str]]]] = [
     ),
     ("minicpm5", "<function name=f><param  name = 's' >x</param></function>", "", "", [F]),
     ("functionary", '<function name="f">{"s": "x"}</function>', "", "", [F]),
+    *(
+        (row, f"Hi.\n<{word}>\n{invoke}\n</{word}>\nBye.", "", "Hi.\nBye.", [F])
+        for row, words, invoke in (
+            ("minimax_m2", ("tool_calls", "function_calls"), PLAIN),
+            ("dsml", (DSML_CALL,), MARKED),
+        )
+        for word in words
+    ),
     # lines
-    *((row, f"Hi.\n{OBJECT}", "", "Hi.", [F]) for row in ("llama3", "xlam", "pythonic", "lfm2", "poolside_v1")),
-    *((row, f"Hi.\n[{OBJECT}]", "", "Hi.", [F]) for row in ("llama3", "xlam", "pythonic", "lfm2", "poolside_v1")),
+    *((row, f"Hi.\n{OBJECT}", "", "Hi.", [F]) for row in BARE),
+    *((row, f"Hi.\n[{OBJECT}]", "", "Hi.", [F]) for row in BARE),
     ("lfm2", 'Hi.\n[f(s="x")]', "", "Hi.", [F]),
     ("lfm2", 'Hi.\n{"name": "g", "arguments": {}}', "", 'Hi.\n{"name": "g", "arguments": {}}', []),
     ("lfm2", f"See {OBJECT}", "", f"See {OBJECT}", []),
     ("lfm2", f"So:\n```\n{OBJECT}\n```", "", f"So:\n```\n{OBJECT}\n```", []),
     ("xlam", f"```json\n[{OBJECT}]\n```", "", "```json\n```", [F]),
+    ("xlam", f"Hi.\n<tools>\n{OBJECT}\n{OBJECT}\n</tools>", "", "Hi.", [F, F]),
+    ("phi4_mini", f"[{OBJECT}]<|/tool_call|>", "", "", [F]),
+    ("granite3", 'So [{"name": "f"}]', "", 'So [{"name": "f"}]', []),
+    ("mistral", '[{"name": "g", "arguments": {}}]', "", '[{"name": "g", "arguments": {}}]', []),
     # a name before the opener, and one that the output ends with
     ("mistral", 'bash[TOOL_CALLS]{"s": "x"}', "", "", [("bash", '{"s": "x"}')]),
     ("mistral", 'Hi\nbash [TOOL_CALLS][ARGS]{"s": "x"}[/TOOL_CALLS]', "", "Hi", [("bash", '{"s": "x"}')]),

@@ -20,7 +20,7 @@ def test_reasoning_and_content():
     assert read("think", "<think>Hm</think>Hi") == ("Hm", "Hi", [], [])
     assert read("think", "Hm</think>Hi", start="reasoning") == ("Hm", "Hi", [], [])
     assert read("think", "<think>Hm") == ("Hm", "", [], [])
-    assert read("think", "a\n<think>b</think>c\n\n<think>d</think>e") == ("bd", "ace", [], [])
+    assert read("think", "a\n<think>b</think>c\n\n<think>d</think>e") == ("b\nd", "a\nc\ne", [], [])
 
 
 @pytest.mark.parametrize(
@@ -32,11 +32,11 @@ def test_reasoning_and_content():
 )
 def test_mentions_of_thoughts(text):
     assert read("think", text) == ("", text, [], [])
-    assert read("think", f"{text}\n<think>Hm</think>Hi") == ("Hm", f"{text}Hi", [], [])
+    assert read("think", f"{text}\n<think>Hm</think>Hi") == ("Hm", f"{text}\nHi", [], [])
 
 
 def test_a_control_token_is_no_mention():
-    assert ids("deepseek", "Hi ", "<think>", "Hm", "</think>", "you") == ("Hm", "Hi you", [], [])
+    assert ids("deepseek", "Hi ", "<think>", "Hm", "</think>", "you") == ("Hm", "Hi \nyou", [], [])
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,91 @@ def test_a_control_token_is_no_mention():
 def test_thoughts_inside_a_line(text):
     before, _, rest = text.partition("<think>")
     thoughts, _, after = rest.partition("</think>")
-    assert read("think", text) == (thoughts.strip("\n"), before + after, [], [])
+    assert read("think", text) == (thoughts.strip("\n"), before + "\n" * (after[0] != " ") + after, [], [])
+
+
+@pytest.mark.parametrize("gap", ["", "\n", "\n\n"])
+@pytest.mark.parametrize("after", ["", "\n", "\n\n"])
+def test_text_around_thoughts_is_parted(gap, after):
+    thought = f"<think>{gap}Hm.{gap}</think>"
+    twice = f"One.\n{gap}{thought}{after}Two.{gap}\n{thought}{after}Three."
+    assert read("hermes", twice) == ("Hm.\nHm.", "One.\nTwo.\nThree.", [], [])
+    assert read("hermes", f" \n{thought}{after}Two.")[1] == " Two."
+    assert read("hermes", f"One.\n{thought}{after} Two.")[1] == "One. Two."
+    stray = "One.\nTwo." if gap + after else "One.Two."
+    assert read("hermes", f"One.{gap}</think>{after}Two.") == ("", stray, [], ["stray-closer"])
+    assert read("hermes", f"One.{gap}</tool_call>{after}Two.") == ("", stray, [], ["stray-closer"])
+
+
+@pytest.mark.parametrize(
+    ("format", "text"),
+    [
+        ("hunyuan_a13b", "<think>\nHm\n</think>\n<answer>\nHi\n</answer>"),
+        ("ernie45", "<think>\nHm\n</think>\n\n<response>\nHi\n</response>\n"),
+        ("apriel", "Here are my reasoning steps:\nHm\n[BEGIN FINAL RESPONSE]\nHi\n[END FINAL RESPONSE]\n<|end|>"),
+    ],
+)
+def test_the_newline_before_the_end_of_an_answer(format, text):
+    assert read(format, text) == ("Hm", "Hi", [], [])
+    assert read(format, f"{text}\n")[1] == "Hi"
+    if "<|end|>" not in text:
+        assert read(format, f"{text}\nBye")[1] == "Hi\nBye"
+
+
+SAID = ["`</think>`", "a `</think>`, b", "`x</think>` and `y`", "``</think>`` `x`", "`<think>`", "`a <think>` `b`"]
+
+
+@pytest.mark.parametrize("said", SAID)
+def test_inline_code_that_ends_with_a_marker_of_thoughts(said):
+    assert read("hermes", f"<think>It is {said}.\nSo.</think>Hi") == (f"It is {said}.\nSo.", "Hi", [], [])
+    assert read("hermes", f"Use {said}.\nSo.")[:2] == ("", f"Use {said}.\nSo.")
+    own = format_of("hermes")._replace(mention="think")
+    assert hs.parse("<think>It is `</think>` so", own).content == "` so"
+
+
+@pytest.mark.parametrize("answer", ["`x` is it.", "``` `", "```\nx\n```", "``x`` is `y`", "x `y`", f"`{'x' * 1024}"])
+def test_inline_code_that_begins_an_answer(answer):
+    assert read("hermes", f"<think>Hm</think>{answer}") == ("Hm", answer, [], [])
+
+
+def test_thoughts_that_show_thoughts_in_a_fence():
+    shown = "So:\n```\n<think>x</think>\n```\nOk."
+    assert read("hermes", f"<think>{shown}</think>Hi") == (shown, "Hi", [], [])
+    assert read("hermes", "<think>So:\n```\nx</think>Hi") == ("So:\n```\nx", "Hi", [], [])
+
+
+CLOSERS = [
+    "</thinking>",
+    "</thought>",
+    "</THOUGHTS>",
+    "</Think>",
+    "<//think>",
+    "<\\/think>",
+    "</ think >",
+    "</reasoning>",
+]
+
+
+@pytest.mark.parametrize("closer", CLOSERS)
+def test_a_misspelt_closer_of_thoughts(closer):
+    assert read("hermes", f"<think>Hm{closer}Hi") == ("Hm", "Hi", [], ["misspelt-closer"])
+    assert read("mistral", f"<think>\nHm\n{closer}\n\nHi") == ("Hm", "Hi", [], ["misspelt-closer"])
+    opener = closer.replace("/", "").replace("\\", "")
+    shown = [
+        f"`{closer}`.",
+        f'"{closer}".',
+        f"```\n{closer}\n```",
+        *([f"a {opener}b{closer} c"] * (opener != "<think>")),
+    ]
+    for said in shown:
+        assert read("hermes", f"<think>{said}\n</think>Hi") == (said, "Hi", [], [])
+    assert read("hermes", f"Use {closer} so.") == ("", f"Use {closer} so.", [], [])
+    assert ids("deepseek", "<think>", f"a{closer}b", "</think>", "Hi") == (f"a{closer}b", "Hi", [], [])
+
+
+@pytest.mark.parametrize("tag", ["</thinks>", "</thead>", "</th>", "</thinking", "</>", "</ " + 30 * " " + "think>"])
+def test_other_tags_in_thoughts(tag):
+    assert read("hermes", f"<think>a{tag}b</think>Hi") == (f"a{tag}b", "Hi", [], [])
 
 
 def test_an_opener_alone_is_text():
@@ -75,7 +159,7 @@ def test_prose_is_no_stray_closer():
 def test_in_an_answer_spelled_think_tags_are_text():
     said = "<think>no</think> thoughts <think>"
     assert read("think", said, start="answer") == ("", said, [], [])
-    assert ids("deepseek", "a", "<think>", "no", "</think>", "b", start="answer") == ("no", "ab", [], [])
+    assert ids("deepseek", "a", "<think>", "no", "</think>", "b", start="answer") == ("no", "a\nb", [], [])
 
 
 def test_partial_tags_are_text():
@@ -151,7 +235,7 @@ def test_a_long_run_of_newlines(more):
 
 
 def test_stray_closers_are_dropped_and_quoted_ones_are_not():
-    assert read("hermes", "a\n</tool_call>\nb") == ("", "ab", [], ["stray-closer"])
+    assert read("hermes", "a\n</tool_call>\nb") == ("", "a\nb", [], ["stray-closer"])
     said = "Between <tool_call> and </tool_call>"
     assert read("hermes", f"{said}!</tool_call>") == ("", f"{said}!", [], ["stray-closer"])
     assert read("hermes", f"Not <tool_call>.{CALL}</tool_call>") == ("", "Not <tool_call>.", F, ["stray-closer"])

@@ -327,3 +327,32 @@ def test_an_empty_array_is_no_call_where_no_closer_follows():
         call = '[{"name": "f", "arguments": {"a": [1]}}]'
         done = hs.parse(f"{opener}[]\n{opener}{call}", row, tools=["f"])
         assert [(one.name, one.arguments) for one in done.tool_calls] == [("f", '{"a": [1]}')]
+
+
+WRAPPED = [
+    *(("hermes", "<tool_call>\n", "\n</tool_call>"), ("jamba", "<tool_calls>", "</tool_calls>"), ("llama3", "", "")),
+    *(("mistral", "[TOOL_CALLS]", ""), ("granite3", "<|tool_call|>", ""), ("xlam", "[TOOL_CALLS]", "")),
+]
+
+
+@pytest.mark.parametrize(("format", "opener", "closer"), WRAPPED)
+@pytest.mark.parametrize("comma", [",", ", ", " ,\n"])
+def test_a_comma_between_calls_outside_of_an_array(format, opener, closer, comma):
+    one, two = '{"name": "f", "arguments": {"i": 1}}', '{"name": "g", "arguments": {}}'
+    both = [("f", '{"i": 1}'), ("g", "{}")]
+    assert read(format, f"{opener}{one}{comma}{two}{closer}") == ("", "", both, ["ignored-text"])
+    assert read(format, f"{opener}[{one}]{comma}[{two}]{closer}") == ("", "", both, ["ignored-text"])
+    assert read(format, f"{opener}[{one}][{two}]{closer}") == ("", "", both, ["ignored-text"])
+    for said in (f"{comma}and so on.", f"{comma}[1]", "[1] {}", f"{comma}{{}}"):
+        assert read(format, f"{opener}{one}{said}")[1:3] == (said.strip(" ") if said[0] == " " else said, both[:1])
+
+
+@pytest.mark.parametrize(
+    ("format", "opener", "closer"),
+    [("olmo3", "<function_calls>", "</function_calls>"), ("lfm2", "<|tool_call_start|>", "<|tool_call_end|>")],
+)
+def test_a_comma_between_written_calls_outside_of_an_array(format, opener, closer):
+    both = [("f", '{"i": 1}'), ("g", "{}")]
+    for text in ("f(i=1), g()", "f(i=1),g()", "[f(i=1)], [g()]", "[f(i=1)][g()]"):
+        assert read(format, f"{opener}{text}{closer}") == ("", "", both, ["ignored-text"])
+    assert read(format, f"{opener}f(i=1), then h(){closer}")[2] == both[:1]

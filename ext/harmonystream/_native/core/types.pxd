@@ -185,7 +185,8 @@ cdef struct TagTable:
     bint has_section, has_call, has_pair, wrapped, open_name, value_opener, strip, untyped_json, control
     bint overlaps                                # some markers begin as longer ones do: the longest counts
     bint examples                                # a call that begins a fence is text
-    bint mentions                                # so is an opener of thoughts inside a line of content, or in a fence
+    bint mentions                                # so is a marker of thoughts that text only mentions
+    bint think_tags                              # a closer of thoughts is a tag: </think>
     bint ends_reasoning                          # what follows a call is content
     bint open_end                                # a raw call ends where its JSON does
     bint lacks_closer                            # no closer need follow a call's JSON
@@ -287,7 +288,8 @@ cdef struct Tags:                                # what the tag machine remember
     int32_t name_at, id_at                       # offsets of the quotes of its name and id; 0: not found yet
     ObjectScan probe                             # of the look-ahead at an object that may be a call
     int32_t tool                                 # the open call's tool; -1: not declared
-    uint8_t reasoning, answer, seam, in_section
+    uint8_t reasoning, answer, in_section
+    uint8_t seam                                 # Seam
     uint8_t at_start                             # in TEXT: only blanks so far, so a label or an object may begin it
     uint8_t special                              # the hold has control or inert ids
     uint8_t mentions, think_mentions             # openers taken as text; so many closers will be text, too
@@ -303,6 +305,10 @@ cdef struct Tags:                                # what the tag machine remember
 
 cdef enum ValueMode:
     NO_VALUE, STREAMED, LITERAL, HELD            # none; a string; a number or literal; held until its type is known
+
+cdef enum Seam:                                  # what newlines are that come next
+    NO_SEAM                                      # text
+    SEAM, SPLIT                                  # dropped; dropped after a marker that was dropped: they part text
 
 cdef enum LineStart:                             # what comes next begins its line
     IN_LINE, LINE_BEGINS                         # no; the last byte was a newline, or a marker that was acted on

@@ -17,7 +17,7 @@ from harmonystream._native.tags.json_ends cimport is_whole_at_end
 from harmonystream._native.tags.pairs cimport flush_value, step_pairs, step_value
 from harmonystream._native.tags.python_calls cimport finish_python, step_python
 from harmonystream._native.tags.raw cimport step_raw
-from harmonystream._native.tags.text cimport flush_newlines, step_section, step_text
+from harmonystream._native.tags.text cimport end_newlines, step_section, step_text
 from harmonystream._native.tags.transitions cimport end_call, enter_text
 from harmonystream._native.tags.view cimport *
 from harmonystream._native.tags.wrapped cimport finish_wrapped, step_after, step_wrapped
@@ -250,7 +250,7 @@ cdef void tags_finish(Stream* s, const Context* c, bint stopped, bint known) noe
     drain_held(s, c, True, known and not stopped)
     if s.error:
         return
-    flush_newlines(s, c)
+    end_newlines(s, c)
     flush_pending(s, c.out)
     if s.state == VALUE:
         flush_value(s, c)

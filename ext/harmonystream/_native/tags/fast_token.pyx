@@ -13,7 +13,7 @@ from harmonystream._native.core.json_scan cimport J_OPEN, json_step
 from harmonystream._native.tags.call_object cimport F_NOTHING, object_step
 from harmonystream._native.tags.driver cimport set_tags_fast
 from harmonystream._native.tags.json_ends cimport end_of_text, is_foreign, leaves_json, left_at
-from harmonystream._native.tags.text cimport follow_backquotes, is_text_open, line_after
+from harmonystream._native.tags.text cimport follow_backquotes, is_text_open, line_after, note_spoken
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.json_text cimport json_escape
 from harmonystream._native.core.out cimport first_control
@@ -90,6 +90,8 @@ cdef str quick_text(Stream* s, const Held* held, TokenTexts texts, Py_ssize_t ti
     if not is_text_open(s, held) or g.newlines > MOST:
         return None
     if g.seam:
+        if p[0] == c'\n' and g.seam == SPLIT:
+            return None                                    # it parts texts
         while i < n and p[i] == c'\n':
             i += 1
         if i == n:
@@ -113,7 +115,7 @@ cdef str quick_text(Stream* s, const Held* held, TokenTexts texts, Py_ssize_t ti
     g.newline_at = s.position
     g.newline_stop = s.position + 1
     g.seam = 0
-    s.spoken |= 1 << s.sink
+    note_spoken(s, p + i, e - i)
     g.line_start = line_after(LINE_BEGINS if k else g.line_start, p + i, e - i)
     token_over(s)
     delta_from(s, delta, s.sink, start)

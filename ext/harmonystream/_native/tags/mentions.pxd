@@ -7,6 +7,10 @@ from harmonystream._native.tags.lookahead cimport look_stop
 from harmonystream._native.tags.view cimport *
 
 
+cdef enum:
+    THOUGHT_TAG = 32                             # bytes of a tag that is named after thoughts, at most
+
+
 cdef inline bint is_rare(const uint8_t* p, Py_ssize_t n) noexcept nogil:
     """Has a marker a bar, `|` or U+FF5C, as control tokens have? Nobody mentions it by chance."""
     cdef Py_ssize_t i
@@ -47,6 +51,68 @@ cdef inline int look_quote(const View* v, Py_ssize_t i, Py_ssize_t origin) noexc
     if ch == 0xE2:
         return YES if v.p[i + 2] == 0x99 or v.p[i + 2] == 0x9D else NO       # U+2019, U+201D
     return YES if v.p[i + 2] == 0x8D or v.p[i + 2] == 0x8F else NO           # U+300D, U+300F
+
+
+cdef inline int look_code_end(const View* v, Py_ssize_t i, Py_ssize_t origin) noexcept nogil:
+    """Do one or two backquotes at i close inline code? They do if its line has an even number of such runs after them.
+    Otherwise they open some."""
+    cdef Py_ssize_t n = limit(v, origin), x = i, run, size = 0
+    cdef bint closes = False
+    while x < n and not is_special(v, x) and v.p[x] != c'\n':
+        run = x
+        while x < n and v.p[x] == c'`' and not is_special(v, x):
+            x += 1
+        run = x - run
+        if run == 0 and size == 0:
+            return NO
+        if run == 0:
+            x += 1
+            continue
+        if size == 0 and run > 2:
+            return NO
+        size = size if size else run
+        closes ^= run == size
+    if x == n and capped(v, origin):
+        return NO
+    if x == n and not v.end:
+        return MORE
+    return YES if closes else NO
+
+
+cdef inline int look_thought_word(const View* v, Py_ssize_t i, Py_ssize_t n, bint whole) noexcept nogil:
+    """Are the n letters at i a word for thoughts or, unless they are the whole word, its beginning?"""
+    cdef const char* word
+    cdef int k
+    cdef Py_ssize_t x
+    for k in range(4):
+        word = b"thinking" if k == 0 else b"think" if k == 1 else b"thoughts" if k == 2 else b"reasoning"
+        x = 0
+        while x < n and word[x] and word[x] == v.p[i + x] | 0x20:
+            x += 1
+        if x == n and (not whole or word[x] == 0 or (word[x] == c's' and word[x + 1] == 0)):
+            return YES
+    return NO
+
+
+cdef inline int look_thought_tag(const View* v, Py_ssize_t i, Py_ssize_t* stop, bint* closes) noexcept nogil:
+    """Is a tag at i that is named after thoughts, in whatever way: <thinking>, </Thought>, <//think>?"""
+    cdef Py_ssize_t n = i + THOUGHT_TAG if v.n - i > THOUGHT_TAG else v.n, x = i + 1, at
+    if v.p[i] != c'<' or is_special(v, i):
+        return NO
+    while x < n and (v.p[x] == c' ' or v.p[x] == c'/' or v.p[x] == c'\\') and not is_special(v, x):
+        closes[0] |= v.p[x] != c' '
+        x += 1
+    at = x
+    while x < n and c'a' <= v.p[x] | 0x20 <= c'z' and not is_special(v, x):
+        x += 1
+    if look_thought_word(v, at, x - at, x < n) != YES:
+        return NO
+    while x < n and v.p[x] == c' ' and not is_special(v, x):
+        x += 1
+    if x == n:
+        return NO if v.end or n < v.n or n - i == THOUGHT_TAG else MORE
+    stop[0] = x + 1
+    return YES if v.p[x] == c'>' and not is_special(v, x) else NO
 
 
 cdef inline int look_thought(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t after) noexcept nogil:

@@ -148,7 +148,7 @@ cdef int check_numbers(const Stream* s, const Held* held, const TagTable* row, c
     cdef bint in_call = s.state in (PAIRS, VALUE, RAW, WRAPPED, PYTHON), in_value
     cdef const Span** parts = [&s.role, &s.channel, &s.recipient, &s.content_type]
     cdef uint8_t* flags = [
-        g.reasoning, g.answer, g.seam, g.in_section, s.trim, g.special, g.at_start, g.lead, g.begun, g.array, g.pairs,
+        g.reasoning, g.answer, g.in_section, s.trim, g.special, g.at_start, g.lead, g.begun, g.array, g.pairs,
         g.unread, g.quotes]
     cdef int i
     if s.state < DONE or s.state >= N_STATES:
@@ -177,11 +177,11 @@ cdef int check_numbers(const Stream* s, const Held* held, const TagTable* row, c
     if row.has_element and not s.finished and not s.error and not is_path(s):
         refuse("its names are not those of open elements")
     if (s.value_mode > HELD or g.code > EXAMPLE or g.line_start > (7 if s.state in (RAW, WRAPPED) else LINE_BLANK)
-            or s.spoken & ~((1 << R_REASONING) | (1 << R_CONTENT)) or s.parted & ~s.spoken):
+            or s.spoken & ~((1 << R_REASONING) | (1 << R_CONTENT)) or s.parted & ~s.spoken or g.seam > SPLIT):
         refuse("a field is out of range")
     if not -1 <= g.tool < max(0, tools.n) or (g.code != NO_CODE) != (g.fence > 2):
         refuse("a field is out of range")
-    for i in range(13):
+    for i in range(12):
         if flags[i] > 1:
             refuse("a flag is neither 0 nor 1")
     if in_call != (s.kind != NOT_A_CALL):

@@ -366,7 +366,10 @@ cdef class Row:
         memset(t.roles, 0, sizeof(t.roles))
         memset(t.first, 0, sizeof(t.first))
         t.by_id = 0
+        t.think_tags = False
         for i in range(t.n - 1, -1, -1):
+            t.think_tags |= t.literals[i].role == THINK_CLOSE and t.literals[i].n > 1 and (
+                t.literals[i].text[0] == c'<' and t.literals[i].text[1] == c'/' and t.literals[i].group < BY_ID)
             t.literals[i].next = t.heads[t.literals[i].group]
             t.heads[t.literals[i].group] = <uint8_t>i
             t.roles[t.literals[i].role] |= bit(t.literals[i].group)

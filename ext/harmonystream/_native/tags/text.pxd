@@ -8,7 +8,7 @@ from harmonystream._native.tags.view cimport View
 
 cdef bint step_text(Stream* s, const Context* c, View* v) noexcept nogil
 cdef bint step_section(Stream* s, const Context* c, View* v) noexcept nogil
-cdef void flush_newlines(Stream* s, const Context* c) noexcept nogil
+cdef void end_newlines(Stream* s, const Context* c) noexcept nogil
 cdef void read_backquotes(Tags* g, const uint8_t* p, Py_ssize_t n) noexcept nogil
 
 
@@ -16,6 +16,20 @@ cdef inline bint is_text_open(const Stream* s, const Held* held) noexcept nogil:
     """May more text be looked at by itself? All shortcuts for text ask this. It may not where the bytes before
     it, or its place, decide what it is."""
     return s.state == TEXT and held.input.n == 0 and not s.tags.at_start and not s.parted >> s.sink & 1
+
+
+cdef inline bint is_blank(const uint8_t* p, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        if p[i] != c' ' and p[i] != c'\n' and p[i] != c'\t':
+            return False
+    return True
+
+
+cdef inline void note_spoken(Stream* s, const uint8_t* p, Py_ssize_t n) noexcept nogil:
+    """The text of the sink has these n bytes."""
+    if not s.spoken >> s.sink & 1 and not is_blank(p, n):
+        s.spoken |= 1 << s.sink
 
 
 cdef inline uint8_t line_after(uint8_t before, const uint8_t* p, Py_ssize_t n) noexcept nogil:

@@ -33,6 +33,13 @@ cdef void flush_newlines(Stream* s, const Context* c) noexcept nogil:
         g.newlines -= n
 
 
+cdef void end_newlines(Stream* s, const Context* c) noexcept nogil:
+    """The turn is over. A newline run is text, unless a marker that means nothing came after it."""
+    if s.tags.seam:
+        s.tags.newlines = 0
+    flush_newlines(s, c)
+
+
 cdef void take_newlines(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcept nogil:
     """Newlines up to `to`: what follows decides whether they are text."""
     cdef Tags* g = &s.tags
@@ -91,16 +98,9 @@ cdef void read_backquotes(Tags* g, const uint8_t* p, Py_ssize_t n) noexcept nogi
     read_line(g, p, line, n)
 
 
-cdef bint is_blank(const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        if p[i] != c' ' and p[i] != c'\n' and p[i] != c'\t':
-            return False
-    return True
-
-
 cdef void part_text(Stream* s, const Context* c, View* v) noexcept nogil:
-    """Text follows a call. A newline parts it from the text of its kind before the call, unless white space does."""
+    """Text follows a call, thoughts or a newline run that is dropped. A newline parts it from the text of its kind
+    before, unless white space does."""
     cdef int64_t at
     s.parted &= ~(1 << s.sink)
     if s.tags.newlines == 0 and v.p[v.i] != c' ' and v.p[v.i] != c'\t' and v.p[v.i] != c'\r' and v.p[v.i] != c'\n':
@@ -113,6 +113,8 @@ cdef void put_text_to(Stream* s, const Context* c, View* v, Py_ssize_t to) noexc
     """Text up to `to`, of which a newline run at the end waits."""
     cdef Py_ssize_t e = to
     if s.tags.seam:
+        if v.p[v.i] == c'\n' and s.tags.seam == SPLIT:
+            s.parted = s.spoken
         while v.i < to and v.p[v.i] == c'\n':
             consume(s, c, v, v.i + 1, s.region)
         if v.i == to:
@@ -129,7 +131,7 @@ cdef void put_text_to(Stream* s, const Context* c, View* v, Py_ssize_t to) noexc
             part_text(s, c, v)
         flush_newlines(s, c)
         s.tags.seam = 0
-        s.spoken |= 1 << s.sink
+        note_spoken(s, v.p + v.i, e - v.i)
         put_run(s, c, v, e)
     if to > e:
         flush_pending(s, c.out)
@@ -166,9 +168,11 @@ cdef void put_plain(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcep
 
 
 cdef void after_marker(Stream* s) noexcept nogil:
+    if s.tags.newlines:
+        s.parted = s.spoken
     s.tags.newlines = 0
     s.tags.line_start = s.tags.lead = 1
-    s.tags.seam = s.trim
+    s.tags.seam = SPLIT if s.trim else NO_SEAM
 
 
 cdef void drop_marker(Stream* s, const Context* c, View* v, Py_ssize_t n) noexcept nogil:
@@ -338,6 +342,10 @@ cdef bint step_text(Stream* s, const Context* c, View* v) noexcept nogil:
             if not s.error:
                 drop_marker(s, c, v, stop - q)
             return True
+    if verdict == NO and takes_thought_tags(s, v, row):
+        verdict = step_thought_tag(s, c, v)
+        if verdict == YES:
+            return True
     if verdict == MORE and not v.end:
         return False
     if is_special(v, q):
@@ -360,38 +368,45 @@ cdef void step_text_special(Stream* s, const Context* c, View* v) noexcept nogil
 
 
 cdef int look_opener_of_thoughts(const Stream* s, const View* v, const TagTable* row, int k) noexcept nogil:
-    """Does the think opener k open reasoning here? NO: the text only mentions it."""
+    """Does the think opener k open reasoning here, or is it dropped there? NO: the text only mentions it."""
     cdef const Tags* g = &s.tags
-    if g.reasoning or not row.mentions or is_special(v, v.i) or is_named(v, v.i) or is_rare(row.literals[k].text,
-                                                                                            row.literals[k].n):
+    cdef int verdict
+    if not row.mentions or is_special(v, v.i) or is_named(v, v.i) or is_rare(row.literals[k].text, row.literals[k].n):
         return YES
     if g.fence:
         return NO
-    return YES if g.line_start or g.newlines else look_thought(v, row, v.i, v.i + row.literals[k].n)
+    if g.line_start or g.newlines:
+        return YES
+    if not g.reasoning:
+        return look_thought(v, row, v.i, v.i + row.literals[k].n)
+    verdict = look_code_end(v, v.i + row.literals[k].n, v.i)
+    return NO if verdict == YES else MORE if verdict == MORE else YES
 
 
-cdef bint is_mention(Stream* s, const View* v, const TagTable* row, int k) noexcept nogil:
+cdef int look_mention(Stream* s, const View* v, const TagTable* row, int k) noexcept nogil:
     """Does the text only mention the closer?"""
     cdef Tags* g = &s.tags
-    cdef int role = row.literals[k].role
+    cdef const Literal* literal = &row.literals[k]
     if is_special(v, v.i) or is_named(v, v.i):
-        return False
-    if role == THINK_CLOSE and not g.reasoning and g.think_mentions:
-        g.think_mentions -= 1
-        return True
-    if role == THINK_CLOSE and not g.reasoning and is_prose(&row.literals[k]) and s.spoken >> R_CONTENT & 1:
-        return True
-    if (role == SECTION_CLOSE or role == CALL_CLOSE) and g.mentions:
+        return NO
+    if literal.role == THINK_CLOSE:
+        if g.think_mentions and (not g.reasoning or g.fence):
+            g.think_mentions -= 1
+            return YES
+        if not g.reasoning and is_prose(literal) and s.spoken >> R_CONTENT & 1:
+            return YES
+        if row.mentions and not g.line_start and not g.newlines and not is_rare(literal.text, literal.n):
+            return look_code_end(v, v.i + literal.n, v.i)
+    if (literal.role == SECTION_CLOSE or literal.role == CALL_CLOSE) and g.mentions:
         g.mentions -= 1
-        return True
-    if role == NAME_END and g.mentions:
-        return True
-    return False
+        return YES
+    return YES if literal.role == NAME_END and g.mentions else NO
 
 
 cdef void pass_drop(Stream* s, const Context* c, View* v, Py_ssize_t n) noexcept nogil:
     """A marker that means nothing: of the newlines on its two sides, those before it stay."""
-    s.tags.seam = s.trim and (s.tags.line_start == LINE_BEGINS or s.tags.newlines > 0)
+    if s.trim and s.tags.seam == NO_SEAM and (s.tags.line_start == LINE_BEGINS or s.tags.newlines > 0):
+        s.tags.seam = SEAM
     flush_pending(s, c.out)
     consume(s, c, v, v.i + n, IN_HEADER)
 
@@ -399,12 +414,52 @@ cdef void pass_drop(Stream* s, const Context* c, View* v, Py_ssize_t n) noexcept
 cdef void think(Stream* s, const TagTable* row, bint reasoning) noexcept nogil:
     """After a marker, thoughts or an answer begin."""
     cdef Tags* g = &s.tags
+    cdef bint changes = g.reasoning != reasoning
     g.reasoning = reasoning
     g.at_start = row.label.n != 0 if reasoning else row.unmarked
     g.think_mentions = g.fence = g.ticks = g.code = 0
     if reasoning:
         g.answer = 0
     enter_text(s)
+    if s.trim and changes:
+        s.parted = s.spoken
+    elif s.trim:
+        g.seam = SPLIT
+
+
+cdef bint takes_thought_tags(const Stream* s, const View* v, const TagTable* row) noexcept nogil:
+    """Are tags that are named after thoughts looked for?"""
+    return row.think_tags and s.tags.reasoning and (v.marks == NULL or not row.roles[THINK_CLOSE] & row.by_id)
+
+
+cdef int step_thought_tag(Stream* s, const Context* c, View* v) noexcept nogil:
+    """In thoughts: does a closer that is misspelt end them? YES: it is read. An opener makes the next one text."""
+    cdef Tags* g = &s.tags
+    cdef Py_ssize_t stop = 0
+    cdef bint closes = False
+    cdef int verdict = look_thought_tag(v, v.i, &stop, &closes)
+    if verdict != YES:
+        return verdict
+    if not closes:
+        g.think_mentions += g.think_mentions < 255
+    elif g.think_mentions:
+        g.think_mentions -= 1
+    elif not g.fence:
+        verdict = NO
+        if c.row.mentions and not g.line_start and not g.newlines:
+            verdict = look_code_end(v, stop, v.i)
+            if verdict == NO and not (stop < v.n and v.p[stop] == c'`'):
+                verdict = look_quote(v, stop, v.i)
+        if verdict == MORE:
+            return MORE
+        if verdict == NO:
+            note(s, D_MISSPELT_CLOSER, s.position)
+            if not s.error:
+                drop_marker(s, c, v, stop - v.i)
+                think(s, c.row, False)
+            return YES
+    put_plain(s, c, v, v.i + 1)
+    return YES
 
 
 cdef void step_answer(Stream* s, const Context* c, View* v, Py_ssize_t n) noexcept nogil:
@@ -438,12 +493,17 @@ cdef bint step_text_marker(Stream* s, const Context* c, View* v, int k) noexcept
         if verdict == MORE:
             return False
         if verdict == NO:
-            g.think_mentions += g.think_mentions < 255
+            if g.fence or not g.reasoning:                                   # in inline code of thoughts it is alone
+                g.think_mentions += g.think_mentions < 255
             put_plain(s, c, v, v.i + 1)
             return True
-    if is_mention(s, v, c.row, k):
-        put_plain(s, c, v, v.i + 1)
-        return True
+    else:
+        verdict = look_mention(s, v, c.row, k)
+        if verdict == MORE:
+            return False
+        if verdict == YES:
+            put_plain(s, c, v, v.i + 1)
+            return True
     if role == ANSWER_OPEN:
         step_answer(s, c, v, n)
         return True
@@ -582,7 +642,7 @@ cdef bint step_opener(Stream* s, const Context* c, View* v, Py_ssize_t n, Py_ssi
 cdef void take_stop(Stream* s, const Context* c, View* v, Py_ssize_t n) noexcept nogil:
     """The model's turn is over."""
     cdef int64_t at = s.position
-    flush_newlines(s, c)
+    end_newlines(s, c)
     flush_pending(s, c.out)
     at = after(s, at)
     consume(s, c, v, v.i + n, IN_HEADER)

@@ -476,19 +476,30 @@ cdef bint step_special(Stream* s, const Context* c, View* v) noexcept nogil:
 # --- AFTER ------------------------------------------------------------------------------------------------------------
 
 cdef bint step_next_call(Stream* s, const Context* c, View* v) noexcept nogil:
-    """After a call: does another begin here, directly?"""
+    """After a call: does another begin here, directly, or in an array of its own, or after a comma?"""
     cdef Tags* g = &s.tags
     cdef CallHeader h
-    cdef bint alone = v.p[v.i] != c'{' and not g.array     # a written call that no array announces
-    cdef int verdict
+    cdef bint apart = v.p[v.i] == c',' or v.p[v.i] == c'['
+    cdef Py_ssize_t n = limit(v, v.i), x = skip_ws(v, v.i + 1, n) if v.p[v.i] == c',' else v.i
+    cdef bint alone = (x == n or v.p[x] != c'{') and not g.array             # no array of calls announces it
+    cdef int verdict = NO
     memset(&h, 0, sizeof(CallHeader))
     h.in_section = g.in_section
-    verdict = look_listed(v, c, s, v.i, v.i, alone, &h)
+    if x == n:
+        verdict = undecided(v, v.i)
+    elif not is_special(v, x):
+        verdict = look_listed(v, c, s, x, x, alone, &h)
     if verdict == MORE and not v.end:
         return False
-    if verdict == MORE and (g.in_section or not alone):
+    if verdict == MORE and not apart and (g.in_section or not alone):
         note(s, D_UNFINISHED_HEADER, s.position)
     g.probed = g.name_at = g.id_at = 0
+    if verdict == YES and apart:
+        note(s, D_IGNORED_TEXT, s.position)
+        if s.error:
+            return True
+        consume(s, c, v, x, IN_HEADER)
+        g.array |= h.array
     if verdict == YES:
         begin_call(s, c, v, &h)
     else:
@@ -531,7 +542,8 @@ cdef bint step_after(Stream* s, const Context* c, View* v) noexcept nogil:
             g.array = 0
         if not s.error:
             consume(s, c, v, v.i + 1, IN_HEADER)
-    elif ch == c'{' or (row.call_opens and ch != c'[' and not is_special(v, v.i)):
+    elif not is_special(v, v.i) and (ch == c'{' or (row.call_opens and ch != c'[') or (
+            not g.array and (ch == c',' or ch == c'['))):
         return step_next_call(s, c, v)
     elif is_special(v, v.i) and v.marks[v.i] & INERT_ID:
         drop_special(s, c, v)
