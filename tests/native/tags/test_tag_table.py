@@ -246,7 +246,7 @@ def test_text_markers_count_in_every_spelling():
     """A control id whose name is a marker, a piece of one, or kept, stands for its letters."""
     control = {"<think>": 300, "ink>": 301, "<keep>": 302, "<other>": 303}
     output = [300, "Hm</th", 301, "Hi", 302, "\n<th", 301, "so", 303]
-    assert parsed(WORDS, LETTERS, control, output) == ("Hmso", "Hi<keep>", [], ["stray-control"])
+    assert parsed(WORDS, LETTERS, control, output) == ("Hm\nso", "Hi<keep>", [], ["stray-control"])
 
 
 def test_stops_and_turns_are_control_tokens_in_every_row():
