@@ -24,7 +24,7 @@ READINGS = {
         ({}, MENTION, ("", MENTION, 0, [])),
         ({"mention": "think"}, MENTION, ("` tags.", "Use ` Hi.", 0, [])),
         ({}, IN_FENCE, ("", IN_FENCE, 0, [])),
-        ({"mention": "think"}, IN_FENCE, ("x", "``````", 0, [])),
+        ({"mention": "think"}, IN_FENCE, ("x", "```\n```", 0, [])),
     ),
     "after_call": (
         ({}, THOUGHT, ("Hm.\nDone. Bye.", "!", 2, ["call-in-reasoning"] * 2)),

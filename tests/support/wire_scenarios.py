@@ -339,15 +339,15 @@ def write_harmony(scenario: Scenario) -> str:
 
 
 def half_header(format: str, form: str, cut: str) -> str:
-    """What is shown of a header that is cut: its text, but never a control token with the newlines around it, nor
-    openers alone."""
+    """What is shown of a header that is cut: its text, but never a control token, of the newlines around which one
+    stays, nor openers alone."""
     tail = SPELLINGS[format].cuts[CUTS.index(cut)]
     rest = tail
     for opener in OPENERS:
         rest = rest.replace(opener, "")
     if not rest:
         return ""
-    return rest.lstrip("\n") if form == "ids" and rest != tail else tail
+    return "\n" * rest.startswith("\n") + rest.lstrip("\n") if form == "ids" and rest != tail else tail
 
 
 def told(format: str, scenario: Scenario, form: str = "ids") -> list[Item]:

@@ -44,4 +44,4 @@ def test_an_id_before_pairs():
 @pytest.mark.parametrize("fields", [{"call": None, "wrapped": False}, {"name_as": "id"}, {"name_as": "function"}])
 def test_a_row_that_cannot_have_ids_after_names(fields):
     with pytest.raises(hs.errors.FormatError, match="call_id needs a call and name_as='plain'"):
-        hs.Parser(format_of("mistral")._replace(**fields))
+        hs.Parser(format_of("mistral")._replace(bare_line="text", **fields))
