@@ -383,7 +383,7 @@ def test_a_model_whose_engine_sends_text():
     assert (whole.output[0].output, whole.output_text) == (f"A: {RESULT}", "It is 11 °C.")
 
 
-UNREAD = '<tool_call>\n{"name": "%s", "arguments": {"city": "A"}, "only": "x"}\n</tool_call>\n'
+UNREAD = '<tool_call>\n{"name": "%s", "arguments": {"city": "A"}, "arguments": {}}\n</tool_call>\n'
 
 
 @pytest.mark.parametrize(("api", "streams"), WAYS)
