@@ -3,14 +3,16 @@
 "vLLM" is its generator with its own parsers, "parsers" the same generator with ours, and "frames" our plug-in in its
 place. No engine and no server run. The outputs are there before the clock starts.
 
-A second table has vLLM's own parser of gpt-oss alone, over openai-harmony's StreamableParser and over the one of
-`harmonystream.compat.openai_harmony`.
+A second table has vLLM's own parser of gpt-oss alone, over openai-harmony's StreamableParser, over the one of
+`harmonystream.compat.openai_harmony` (the drop-in), and over one that only repeats what the drop-in returned: what is
+left then is vLLM's own. Before them, a table has the memory that a StreamableParser keeps for a stream.
 """
 
 from __future__ import annotations
 
+import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from types import SimpleNamespace
@@ -24,7 +26,12 @@ from bench.rivals.with_vllm import Framer, Reader, parser_class, server, tokeniz
 from bench.streams import Stream
 
 KINDS = ("vLLM", "parsers", "frames")
-HEAD_DROP_IN = ("µs per token", "openai-harmony", "drop-in", "drop-in : openai-harmony")
+HEAD_DROP_IN = (
+    *("µs per token", "openai-harmony", "drop-in", "repeated", "drop-in : openai-harmony"),
+    *("repeated : openai-harmony", "difference"),
+)
+HEAD_KEPT = ("KiB kept for a stream", "openai-harmony", "drop-in")
+KEPT = 400
 HEAD = ("µs per token", *KINDS, "parsers : vLLM", "vLLM : frames")
 
 
@@ -83,16 +90,48 @@ def measured() -> Iterator[Row]:
         yield Row((name, *cells))
 
 
+class Repeated:
+    """Stands for a StreamableParser that takes no time: it repeats what ours returned for the same ids."""
+
+    def __init__(self, ids: list[int]) -> None:
+        parser = drop_in()
+        self._steps, messages = [], []
+        for tid in ids:
+            parser.process(tid)
+            if len(parser.messages) > len(messages):
+                messages = list(parser.messages)
+            self._steps.append((parser.current_channel, parser.current_recipient, parser.last_content_delta, messages))
+        self.begin()
+
+    def begin(self) -> Repeated:
+        self._rest = iter(self._steps)
+        self.current_channel = self.current_recipient = self.last_content_delta = None
+        self.messages: list[Any] = []
+        return self
+
+    def process(self, tid: int) -> None:
+        self.current_channel, self.current_recipient, self.last_content_delta, self.messages = next(self._rest)
+
+    def process_eos(self) -> None: ...
+
+
+def drop_in() -> Any:
+    from harmonystream.compat import openai_harmony as ours
+
+    encoding = ours.load_harmony_encoding(ours.HarmonyEncodingName.HARMONY_GPT_OSS)
+    return ours.StreamableParser(encoding, ours.Role.ASSISTANT)
+
+
 @contextmanager
-def dropped_in() -> Iterator[None]:
-    """Within it, what vLLM's parser takes from openai-harmony is our drop-in."""
+def dropped_in(make: Callable[[], Any]) -> Iterator[None]:
+    """Within it, what vLLM's parser takes from openai-harmony is our drop-in. make: returns its StreamableParser."""
     import vllm.parser.harmony as harmony
 
     from harmonystream.compat import openai_harmony as ours
 
     encoding = ours.load_harmony_encoding(ours.HarmonyEncodingName.HARMONY_GPT_OSS)
     mine = {
-        "get_streamable_parser_for_assistant": lambda: ours.StreamableParser(encoding, ours.Role.ASSISTANT),
+        "get_streamable_parser_for_assistant": make,
         "get_encoding": lambda: encoding,
         **{name: getattr(ours, name) for name in ("HarmonyError", "Message", "Role")},
     }
@@ -107,31 +146,83 @@ def dropped_in() -> Iterator[None]:
 class DroppedIn(Reader):
     """vLLM's own HarmonyParser, over our drop-in."""
 
+    def __init__(self, stream: dict[str, Any], make: Callable[[], Any]) -> None:
+        super().__init__(stream)
+        self._parser = make
+
     def read(self) -> float:
-        with dropped_in():
+        with dropped_in(self._parser):
             return super().read()
 
     def check(self) -> Any:
-        with dropped_in():
+        with dropped_in(self._parser):
             return super().check()
 
 
 def measured_drop_in() -> Iterator[Row]:
     for name, stream in streams_of()[-2:]:
         message = replace(stream, name=name, framed=False, whole=False).message()
-        readers = {"theirs": Reader(message), "ours": DroppedIn(message)}
+        repeated = Repeated(ids_of(message))
+        readers = {
+            "theirs": Reader(message),
+            "ours": DroppedIn(message, drop_in),
+            "repeated": DroppedIn(message, repeated.begin),
+        }
         for kind, reader in readers.items():
             if problem := reader.check()[0].wrong(message["expected"]):
                 print(f"{name}, {kind}: {problem} wrong", file=sys.stderr)
         took = medians({kind: reader.read for kind, reader in readers.items()}, 7, 4.0)
-        theirs, ours = took["theirs"] / 1000, took["ours"] / 1000
-        yield Row((name, f"{theirs:.1f}", f"{ours:.1f}", f"{ours / theirs:.2f}"))
+        theirs, *others = (took[kind] / 1000 for kind in readers)
+        ours, floor = (each / theirs for each in others)
+        times = (f"{each:.1f}" for each in (theirs, *others))
+        yield Row((name, *times, f"{ours:.2f}", f"{floor:.2f}", f"{ours - floor:.2f}"))
+
+
+def measured_kept() -> Iterator[Row]:
+    from vllm.entrypoints.openai.parser.harmony_utils import get_streamable_parser_for_assistant
+
+    alive: list[Any] = []
+    for name, stream in streams_of()[-2:]:
+        ids = ids_of(replace(stream, name=name, framed=False, whole=False).message())
+        kept = [kib_kept(make, ids, alive) for make in (get_streamable_parser_for_assistant, drop_in)]
+        yield Row((name, *(f"{each:.1f}" for each in kept)))
+
+
+def kib_kept(make: Callable[[], Any], ids: list[int], alive: list[Any]) -> float:
+    """KiB by which this process grows for each parser that has read a stream.
+
+    alive: takes the parsers, so that none of their memory is used again.
+    """
+
+    def read() -> Any:
+        parser = make()
+        for tid in ids:
+            parser.process(tid)
+        return parser
+
+    alive += [read() for _ in range(KEPT)]  # they use up memory that was free before
+    gc.collect()
+    before = resident()
+    alive += [read() for _ in range(KEPT)]
+    gc.collect()
+    return (resident() - before) / KEPT
+
+
+def resident() -> float:
+    """KiB of memory of this process."""
+    with open("/proc/self/status", encoding="ascii") as status:
+        return next(float(line.split()[1]) for line in status if line.startswith("VmRSS"))
+
+
+def ids_of(message: dict[str, Any]) -> list[int]:
+    return [*message["opening"], *message["body"], *message["closing"]]
 
 
 def main() -> None:
     pin()
     for _, stream in streams_of():
         parser_class(stream.format)  # remembered: afterwards our parser of gpt-oss takes the place of vLLM's
+    show(HEAD_KEPT, measured_kept(), markdown=True)
     show(HEAD, measured(), markdown=True)
     show(HEAD_DROP_IN, measured_drop_in(), markdown=True)
 
