@@ -81,7 +81,7 @@ def test_what_an_engine_would_hold_an_answer_to_is_refused_by_name(api, name):
 
 def test_a_rule_that_is_none_is_refused():
     with (
-        pytest.raises(ValueError, match="must be one of auto, ignore, refuse"),
+        pytest.raises(ValueError, match="unsupported is one of auto, ignore, refuse"),
         gateway(script_of(ANSWER), app_options={"unsupported": "perhaps"}),
     ):
         pass
