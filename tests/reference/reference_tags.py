@@ -332,7 +332,9 @@ class Machine(Fences, Elements, Lists):
             return True
         if self.region == "content" and self.text.s[mark.start] in ascii_letters and "content" in self.spoken:
             return True
-        if self.row.mention == "think" or self.text.is_rare(mark) or self.begins_line(mark.start):
+        if self.region == "reasoning" or self.row.mention == "think" or self.text.is_rare(mark):
+            return False
+        if self.begins_line(mark.start):
             return False
         return self.text.ends_code(mark.stop, mark.start)
 

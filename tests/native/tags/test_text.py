@@ -81,10 +81,18 @@ SAID = ["`</think>`", "a `</think>`, b", "`x</think>` and `y`", "``</think>`` `x
 
 @pytest.mark.parametrize("said", SAID)
 def test_inline_code_that_ends_with_a_marker_of_thoughts(said):
-    assert read("hermes", f"<think>It is {said}.\nSo.</think>Hi") == (f"It is {said}.\nSo.", "Hi", [], [])
     assert read("hermes", f"Use {said}.\nSo.")[:2] == ("", f"Use {said}.\nSo.")
     own = format_of("hermes")._replace(mention="think")
-    assert hs.parse("<think>It is `</think>` so", own).content == "` so"
+    assert hs.parse("It is `</think>` so", own).content == "It is `` so"
+
+
+@pytest.mark.parametrize("said", SAID)
+def test_a_closer_ends_thoughts_at_once(said):
+    text = f"<think>It is {said}.\nSo.</think>Hi"
+    at = text.index("</think>") + len("</think>")
+    parser = hs.Parser("hermes")
+    parser.feed_text(text[:at])
+    assert parser.region is not hs.Region.REASONING
 
 
 @pytest.mark.parametrize("answer", ["`x` is it.", "``` `", "```\nx\n```", "``x`` is `y`", "x `y`", f"`{'x' * 1024}"])

@@ -395,7 +395,8 @@ cdef int look_mention(Stream* s, const View* v, const TagTable* row, int k) noex
             return YES
         if not g.reasoning and is_prose(literal) and s.spoken >> R_CONTENT & 1:
             return YES
-        if row.mentions and not g.line_start and not g.newlines and not is_rare(literal.text, literal.n):
+        # In thoughts it counts at once: a server that constrains the answer asks after each token whether it has begun.
+        if row.mentions and not (g.reasoning or g.line_start or g.newlines) and not is_rare(literal.text, literal.n):
             return look_code_end(v, v.i + literal.n, v.i)
     if (literal.role == SECTION_CLOSE or literal.role == CALL_CLOSE) and g.mentions:
         g.mentions -= 1
