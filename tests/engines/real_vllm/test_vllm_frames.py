@@ -136,7 +136,7 @@ def test_responses_say_what_the_parser_says(server, family, format, name):
     play = played(format, scenario)
     for size in (1, 3):
         host.play(play.ids, finish=play.finish, at_once=size)
-        said, want = responses(host, streams=True), expected(host, play.ids)
+        said, want = responses(host, streams=True), expected(host, play.ids, reason=play.finish)
         assert (said.reasoning, said.content.strip(), said.calls) == (want.reasoning, want.content.strip(), want.calls)
         assert said.reason == ("incomplete" if play.finish == "length" else "completed")
 

@@ -46,7 +46,7 @@ def test_responses_say_what_the_parser_says(server, family, format, name, stream
     ids = ids_of(host.family, write(format, scenario), stops=scenario.cut == "")
     host.play(ids, finish=scenario.reason)
     said = responses(host, streams=streams)
-    want = expected(host, ids)
+    want = expected(host, ids, reason=scenario.reason)
     assert (said.reasoning, said.content.strip(), said.calls) == (want.reasoning, want.content.strip(), want.calls)
 
 
