@@ -217,10 +217,10 @@ class RedisState:
 
     async def _tell(self, reports: list[_Report]) -> list[Any]:
         """-> for each report the store's answer, or the error with which it refuses the report."""
-        pipe = self._link.client.pipeline(transaction=False)
-        for tell, owner, one in reports:
-            await tell(pipe, owner, one)
-        answers: list[Any] = await pipe.execute(raise_on_error=False)
+        async with self._link.client.pipeline(transaction=False) as pipe:  # given up, it keeps nothing open
+            for tell, owner, one in reports:
+                await tell(pipe, owner, one)
+            answers: list[Any] = await pipe.execute(raise_on_error=False)
         return answers
 
     async def _tell_used(self, pipe: Any, owner: str, _: str) -> None:
