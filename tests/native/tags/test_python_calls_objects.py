@@ -153,3 +153,15 @@ def test_what_is_between_brackets_is_read_as_specified():
         case = {"row": name, "how": dice.choice(("text", "control", "plain", "split")), "stream": parts_of(name, text)}
         case |= {"tools": dice.choice(("unknown", "one", "typed")), "reason": dice.choice((None, "stop", "length"))}
         targets.check("tagpage", case | OPTIONS)
+
+
+def test_a_string_in_backquotes_moves_between_processes():
+    text = "<|tool_call>call:f{a:`b`,c:`d e`}<tool_call|>"
+    whole = hs.parse(text, "gemma4", tools=["f"])
+    for at in range(1, len(text)):
+        parser = hs.Parser("gemma4", tools=["f"])
+        events = [*parser.feed_text(text[:at])]
+        moved = hs.Parser.from_bytes(parser.to_bytes(), format="gemma4", tools=["f"])
+        events += [*moved.feed_text(text[at:]), *moved.finish("stop")]
+        said = "".join(one.arguments for one in events if isinstance(one, hs.ToolCallDelta))
+        assert said == whole.tool_calls[0].arguments

@@ -237,7 +237,8 @@ cdef int check_python(const PythonCall* call, const TagTable* row) except -1:
         refuse("its Python scanner is in no possible state")
     own = in_string and call.quote == 0 and row.roles[QUOTE] != 0 and call.n_quotes == 1 and not call.raw
     if in_string and not own and (
-            (call.quote != c'"' and call.quote != c"'") or (call.n_quotes != 1 and call.n_quotes != 3)):
+            (call.quote != c'"' and call.quote != c"'" and not (call.quote == c'`' and row.bare_keys))
+            or (call.n_quotes != 1 and call.n_quotes != 3)):
         refuse("its Python scanner is in no possible state")
     if (call.expect == P_ARGUMENT and call.brackets) or (
             call.expect == P_ITEM and (in_object or not call.brackets)) or (
