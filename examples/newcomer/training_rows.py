@@ -36,5 +36,5 @@ def rows() -> pa.Table:
 if __name__ == "__main__":
     table = rows()
     for row in table.to_pylist():
-        print(row["error"] or f"{len(row['ids'])} ids, of which {sum(row['mask'])} are learned")
+        print(row["error"] or f"{len(row['ids'])} ids, {sum(row['mask'])} of them learned")
     pq.write_table(table, sys.argv[1])

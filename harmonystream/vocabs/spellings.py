@@ -1,4 +1,4 @@
-"""The regular expression that finds the spellings of markers in a text."""
+"""The regular expression that finds the spellings of markers in text."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ TOOL = {"name": "f", "parameters": PARAMETERS}
 
 
 def broken(choose: random.Random, name: str) -> str:
-    """One or two calls, of which each piece may be lost, doubled or changed."""
+    """One or two calls. Each piece of them may be lost, doubled or changed."""
     text = ""
     for _ in range(choose.choice((1, 1, 2))):
         form = choose.choice([form for row, form in FORMS if row == name])

@@ -51,7 +51,7 @@ class NamedToolParser(ToolParser, metaclass=Named):  # type: ignore[misc]
         return self._tag(request, strict_level)
 
     def tag_with_answer(self, request: Any, answer: dict[str, Any], strict_level: ToolStrictLevel | None) -> Any:
-        """The row's grammar of calls or an answer. None if vLLM is told not to make grammars of tools.
+        """The row's grammar of calls or an answer. None if vLLM's settings turn grammars of tools off.
 
         answer: the JSON Schema of an answer. strict_level: the server's. None: the parser's own.
         """

@@ -327,7 +327,7 @@ cdef enum Fence:
 
 cdef enum Members:                               # beside a wrapped call's arguments, held because they may be these
     NO_MEMBERS, KNOWN_MEMBERS                    # none; what the row knows, but the tool declares
-    FOREIGN_MEMBERS                              # also what is no parameter of the tool
+    FOREIGN_MEMBERS                              # also what is not a parameter of the tool
     SOME_MEMBERS, TOO_MANY_MEMBERS               # also what may be an argument; more than may be held
 
 cdef enum Passing:                               # what becomes of a wrapped object's bytes
