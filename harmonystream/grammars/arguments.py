@@ -168,7 +168,7 @@ def _in_order(made: Sequence[tuple[bool, Node]], between: Node) -> Node:
         after = [row(between, one) if needed else maybe(row(between, one)) for needed, one in made[first + 1 :]]
         return row(*before, made[first][1], *after)
     if len(made) > _MOST_OPTIONAL:
-        raise GrammarError(f"more than {_MOST_OPTIONAL} arguments or members need a required one among them in this format")
+        raise GrammarError(f"this format needs a required member among more than {_MOST_OPTIONAL}")
     rests = []
     for at, (_, one) in enumerate(made):
         rests.append(row(one, *(maybe(row(between, later)) for _, later in made[at + 1 :])))

@@ -133,7 +133,7 @@ class _Writer:
 
 @lru_cache(256)
 def _excluded(without: tuple[str, ...], beginning: re.Pattern[str]) -> str:
-    """Markers that are kept out of text, or of strings in JSON. Of some, only the beginning is, which other text lacks.
+    """Markers that are kept out of text, or of strings in JSON. Some are cut to a beginning that no other text has.
 
     xgrammar's time grows with their characters: in JSON, each of them takes as long as half a schema.
     """
