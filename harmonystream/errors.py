@@ -39,8 +39,8 @@ def suggestion(name: object, known: Iterable[str]) -> str:
 
 def missing_extra(extra: str, error: ImportError) -> ImportError:
     """The error for a missing package, with the command that installs it."""
-    said = f"this needs the package {error.name}: pip install 'harmonystream[{extra}]'"
-    return ImportError(said, name=error.name)
+    message = f"this needs the package {error.name}: pip install 'harmonystream[{extra}]'"
+    return ImportError(message, name=error.name)
 
 
 class HarmonyStreamError(Exception):
@@ -93,11 +93,11 @@ class EmitterError(HarmonyStreamError):
     def __init__(self, errors: dict[int, Exception], frames: list[bytes | None]) -> None:
         slot, error = next(iter(errors.items()))
         try:
-            said = repr(error)
+            shown = repr(error)
         except Exception:
-            said = type(error).__name__
+            shown = type(error).__name__
         more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
-        super().__init__(f"the emitter in slot {slot} has raised {said}{more}")
+        super().__init__(f"the emitter in slot {slot} has raised {shown}{more}")
         self.errors = errors
         self.frames = frames
         self.__cause__ = error

@@ -9,13 +9,13 @@ from typing import Any
 from ._native.core.vocab import Vocab
 from .text_limit import spelled
 
-__all__ = ["StopStrings", "said_by"]
+__all__ = ["StopStrings", "bytes_of"]
 
 _UNKNOWN = "�".encode()
 """The bytes for an id that the vocabulary does not have."""
 
 
-def said_by(vocab: Vocab, tid: int) -> bytes:
+def bytes_of(vocab: Vocab, tid: int) -> bytes:
     """The bytes of a token, as a parser reads them."""
     return vocab.token_bytes(tid) if tid in vocab else _UNKNOWN
 
@@ -42,20 +42,20 @@ class StopStrings:
         """Is there a piece that has not been passed on?"""
         return bool(self._held)
 
-    def take(self, said: bytes, piece: Any) -> list[Any]:
-        """The pieces that can be passed on after this one. said: its bytes.
+    def take(self, data: bytes, piece: Any) -> list[Any]:
+        """The pieces that can be passed on after this one. data: its bytes.
 
         If a stop string begins inside a piece, tokens of one byte each, or a part of the text, replace it.
         """
-        if not self._held and len(said.translate(None, self._first)) == len(said):
+        if not self._held and len(data.translate(None, self._first)) == len(data):
             return [piece]
-        self._held.append((said, piece))
-        for at, byte in enumerate(said):
+        self._held.append((data, piece))
+        for at, byte in enumerate(data):
             for match in self._matches:
                 if match.step(byte):
                     self.found = match.stop.decode()
                     return self._before(self._size + at + 1 - len(match.stop))
-        self._size += len(said)
+        self._size += len(data)
         needed = max(match.length for match in self._matches)
         free = []
         while self._held and self._size - len(self._held[0][0]) >= needed:
@@ -76,19 +76,19 @@ class StopStrings:
     def _before(self, size: int) -> list[Any]:
         """The first bytes of the held pieces."""
         found: list[Any] = []
-        for said, piece in self._held:
-            if size < len(said):
+        for data, piece in self._held:
+            if size < len(data):
                 if size:
-                    found.append(self._cut(said[:size], piece))
+                    found.append(self._cut(data[:size], piece))
                 return found
-            size -= len(said)
+            size -= len(data)
             found.append(piece)
         return found
 
-    def _cut(self, said: bytes, piece: Any) -> Any:
+    def _cut(self, data: bytes, piece: Any) -> Any:
         if isinstance(piece, (str, bytes)):
-            return said.decode() if isinstance(piece, str) else said
-        return spelled(self._vocab, said)
+            return data.decode() if isinstance(piece, str) else data
+        return spelled(self._vocab, data)
 
 
 class _Match:

@@ -56,16 +56,16 @@ class TextLimit:
         Raises what `Parser.feed` raises for ids.
         """
         for tid in SseWriter._listed(ids):
-            said = self._said(tid)
-            self._waiting.append((tid, said))
-            self._unread += said
+            data = self._shown(tid)
+            self._waiting.append((tid, data))
+            self._unread += data
         self._text += text
         while not self._broken and self._text and self._unread and self._compare(last):
             pass
         taken: list[int] = []
         while self._waiting and (self._broken or len(self._waiting[0][1]) <= self._found):
-            tid, said = self._waiting.popleft()
-            self._found -= len(said)
+            tid, data = self._waiting.popleft()
+            self._found -= len(data)
             taken.append(tid)
         if last and self._waiting:
             self.cut = True
@@ -81,7 +81,7 @@ class TextLimit:
         self._found = 0
         return rest
 
-    def _said(self, tid: int) -> bytes:
+    def _shown(self, tid: int) -> bytes:
         """The bytes of an id that the text contains."""
         if tid not in self._vocab or (self._vocab.is_control(tid) and not self._special):
             return b""
@@ -92,15 +92,15 @@ class TextLimit:
         wanted = self._text[:_AT_ONCE]
         piece = bytes(self._unread[: 4 * _AT_ONCE])
         whole = last and len(piece) == len(self._unread)  # then a half character at the end cannot be completed
-        said, used = utf_8_decode(piece, "replace", whole)
-        n = min(len(said), len(wanted))
-        if said[:n] != wanted[:n]:
+        decoded, used = utf_8_decode(piece, "replace", whole)
+        n = min(len(decoded), len(wanted))
+        if decoded[:n] != wanted[:n]:
             self._broken = True
             return False
-        if n < len(said):
-            used = len(said[:n].encode())
-            used -= 2 * said.count("\ufffd", 0, n)  # each is one to three bytes of the ids
-            while piece[:used].decode(errors="replace") != said[:n] or _begins(piece[used:], whole) != said[n:]:
+        if n < len(decoded):
+            used = len(decoded[:n].encode())
+            used -= 2 * decoded.count("\ufffd", 0, n)  # each is one to three bytes of the ids
+            while piece[:used].decode(errors="replace") != decoded[:n] or _begins(piece[used:], whole) != decoded[n:]:
                 used += 1
         del self._unread[:used]
         self._found += used
@@ -112,14 +112,14 @@ def _begins(piece: bytes, whole: bool) -> str:
     return utf_8_decode(piece, "replace", whole)[0]
 
 
-def spelled(vocab: Vocab, said: bytes) -> list[int]:
+def spelled(vocab: Vocab, data: bytes) -> list[int]:
     """A part of a token, in tokens of one byte. Empty if the vocabulary cannot spell it."""
     if vocab not in _SPELLED:
         ids = [tid for tid in range(len(vocab)) if tid in vocab and not vocab.is_control(tid)]  # there may be holes
         single = {tid: text for tid in ids if len(text := vocab.token_bytes(tid)) == 1}
         _SPELLED[vocab] = {text[0]: tid for tid, text in single.items()}
     known = _SPELLED[vocab]
-    return [known[byte] for byte in said] if all(byte in known for byte in said) else []
+    return [known[byte] for byte in data] if all(byte in known for byte in data) else []
 
 
 def beginning(vocab: Vocab, tid: int, size: int) -> list[int]:

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import harmonystream as hs
-from harmonystream.stop_strings import StopStrings, _Match, said_by
+from harmonystream.stop_strings import StopStrings, _Match, bytes_of
 
 VOCAB = hs.vocab.o200k_harmony()
 LETTERS = st.text("ab€", min_size=1, max_size=5)
@@ -44,13 +44,13 @@ def test_text_ends_before_the_first(pieces, stops):
 @given(st.text("ab€", max_size=12), st.lists(LETTERS, min_size=1, max_size=3))
 def test_so_do_tokens(text, stops):
     ids = VOCAB.encode(text)
-    found, stop = passed([(said_by(VOCAB, tid), tid) for tid in ids], stops)
+    found, stop = passed([(bytes_of(VOCAB, tid), tid) for tid in ids], stops)
     flat = [tid for one in found for tid in (one if isinstance(one, list) else [one])]
     assert (b"".join(map(VOCAB.token_bytes, flat)).decode(), stop) == first_of(text, stops)
 
 
 def test_an_id_that_the_vocabulary_does_not_have_says_what_a_parser_reads():
-    assert said_by(VOCAB, 10**6).decode() == hs.parse([200005, 17196, 200008, 10**6, 200002]).content
+    assert bytes_of(VOCAB, 10**6).decode() == hs.parse([200005, 17196, 200008, 10**6, 200002]).content
 
 
 @given(

@@ -97,9 +97,9 @@ class Round:
         runs, generation = self.runs, self.generation
         answered = [call for call in runs.calls if call.index in runs.results and call.index not in runs.stealth]
         calls = sorted([*answered, *runs.handed_back], key=lambda call: call.index)
-        said = assistant_message(generation.content, generation.reasoning, calls)
+        message = assistant_message(generation.content, generation.reasoning, calls)
         results = [runs.results[call.index] for call in answered]
-        return [*([said] if said else ()), *tool_results(answered, results)]
+        return [*([message] if message else ()), *tool_results(answered, results)]
 
     async def close(self) -> None:
         """Stop the running tools, and the engine."""

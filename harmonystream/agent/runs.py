@@ -112,8 +112,8 @@ class ToolRuns:
             self.stealth.add(call.index)
         if self._repeats.add(call):
             self.refused += 1
-            said = "this call has given the same result again and again: use it, or answer"
-            self._end(call, ToolResult(call.id, call.name, error_text("refused", said), "refused"))
+            advice = "this call has given the same result again and again: use it, or answer"
+            self._end(call, ToolResult(call.id, call.name, error_text("refused", advice), "refused"))
         elif unreadable is not None:
             self._repeats.answered(call, unreadable.text)
             self._end(call, unreadable)

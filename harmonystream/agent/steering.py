@@ -21,7 +21,7 @@ from ..formats.spec import Marker
 from ..grammars import grammar
 from ..prompt import Prompt
 from ..regions import Region
-from ..stop_strings import StopStrings, said_by
+from ..stop_strings import StopStrings, bytes_of
 from .outcome import Steered
 
 __all__ = ["Plan", "call_plan", "grammar_plan", "spelling", "steered"]
@@ -91,11 +91,11 @@ async def steered(
         async with aclosing(generate(course.prompt(), course.sampling())) as items:  # type: ignore[type-var]
             async for item in items:
                 together = type(item) is Arrived
-                said, end = course.take(item.items if together else (item,))
-                if together and len(said) > 1:
-                    yield Arrived(said)
+                pieces, end = course.take(item.items if together else (item,))
+                if together and len(pieces) > 1:
+                    yield Arrived(pieces)
                 else:
-                    for one in said:
+                    for one in pieces:
                         yield one
                 if end is not None:
                     yield finished(end)
@@ -244,15 +244,15 @@ class _Course:
     @property
     def left(self) -> int:
         """How many tokens may still be written."""
-        said = len(self._ids) + sum(map(len, self._texts)) // BYTES
-        return self._sampling.max_tokens - said
+        written = len(self._ids) + sum(map(len, self._texts)) // BYTES
+        return self._sampling.max_tokens - written
 
     def prompt(self) -> Prompt:
         """The prompt, followed by the output so far."""
         ids = None if self._prompt.ids is None or self._as_text else [*self._prompt.ids, *self._ids]
-        said = "".join(self._texts) or self._spelled()
-        begun = len(said) if ids is None else len(self._ids)
-        return replace(self._prompt, ids=ids, text=self._prompt.text + said, begun=begun)
+        written = "".join(self._texts) or self._spelled()
+        begun = len(written) if ids is None else len(self._ids)
+        return replace(self._prompt, ids=ids, text=self._prompt.text + written, begun=begun)
 
     def _spelled(self) -> str:
         vocab = self._prompt.vocab
@@ -292,23 +292,23 @@ class _Course:
 
     def take(self, items: Sequence[Any]) -> tuple[list[Any], Finished | None]:
         """The items to pass on, and the end, if it is among them or a stop string causes one."""
-        said: list[Any] = []
+        passed: list[Any] = []
         for item in items:
             if isinstance(item, Finished):
                 self.count(item.usage)
-                return said + self.rest(), item
+                return passed + self.rest(), item
             if isinstance(item, str):
-                said += self._take_text(item)
+                passed += self._take_text(item)
             elif isinstance(item, Sampled):
-                said += self._take_ids(item.ids, item.logprobs)
+                passed += self._take_ids(item.ids, item.logprobs)
             else:
-                said += self._take_ids([item] if isinstance(item, int) else item, None)
+                passed += self._take_ids([item] if isinstance(item, int) else item, None)
             if self._stops is not None and self._stops.found is not None:
                 self.count(None)
-                return said, Finished(stop=self._stops.found)
+                return passed, Finished(stop=self._stops.found)
             if self.is_stopped:
-                return said + self.rest(), None
-        return said, None
+                return passed + self.rest(), None
+        return passed, None
 
     def rest(self) -> list[Any]:
         """Items that were held back because they might have become a stop string."""
@@ -320,21 +320,21 @@ class _Course:
         if not self._looks and stops is None:
             self._ids += ids
             return [ids if logprobs is None else Sampled(ids, logprobs)]
-        said: list[Any] = []
+        passed: list[Any] = []
         at = 0
         for at, tid in enumerate(ids):
             region = parser.region
             self._ids.append(tid)
             feed(tid)
             if stops is not None:
-                said += self._sieved(tid, None if logprobs is None else logprobs[at], region)
+                passed += self._sieved(tid, None if logprobs is None else logprobs[at], region)
                 if stops.found is not None:
                     break
             if self._looks and self._look():
                 self.is_stopped = True
                 break
         if stops is not None:
-            return _joined(said)
+            return _joined(passed)
         ids = ids[: at + 1]
         return [ids if logprobs is None else Sampled(ids, logprobs[: at + 1])]
 
@@ -345,7 +345,7 @@ class _Course:
         one = tid if logprob is None else Sampled([tid], [logprob])
         if vocab.is_control(tid):
             return [*stops.rest(), one]
-        return stops.take(said_by(vocab, tid), one) if stops.holds or region is Region.CONTENT else [one]
+        return stops.take(bytes_of(vocab, tid), one) if stops.holds or region is Region.CONTENT else [one]
 
     def _take_text(self, text: str) -> list[str]:
         if self._as_text is None and self._ids:  # the forced output was ids, but this engine gives text

@@ -32,7 +32,7 @@ def unreadable_result(call: ToolCall, noted: Collection[str]) -> ToolResult:
         read_arguments(call.arguments)
     except ValueError as error:
         faults.insert(0, str(error))
-    said = f"the call could not be read, and did not run: {'; '.join(faults) or 'a part of it is missing'}"
+    reason = f"the call could not be read, and did not run: {'; '.join(faults) or 'a part of it is missing'}"
     return ToolResult(
-        call.id, call.name, error_text("incomplete_call", f"{said}. Write the whole call again"), "incomplete_call"
+        call.id, call.name, error_text("incomplete_call", f"{reason}. Write the whole call again"), "incomplete_call"
     )

@@ -163,7 +163,7 @@ class Show:
         self._fresh, self._column = True, 0
 
     def quote(self, heading: str, text: str) -> None:
-        """Something that somebody else said."""
+        """Text that somebody else wrote."""
         self.line(heading, "heading")
         self._heading = heading
         self._body("note", heading, text)

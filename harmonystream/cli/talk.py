@@ -43,7 +43,7 @@ class Talk:
         self._engine = engine
         self._tools = tools
         self._options = options
-        self._said: list[str] = []  # content of the present round
+        self._content: list[str] = []  # content of the present round
         self._first = 0  # how many messages /reset keeps
         self._always: set[str] = set()  # tools of which the user has said that they may always run
         self._asks = ask
@@ -68,15 +68,15 @@ class Talk:
     def answer(self, text: str) -> None:
         """One turn of the user, and all that the model does until it is the user's turn again."""
         self.messages.append({"role": "user", "content": text})
-        self._said, self.failed = [], False
+        self._content, self.failed = [], False
         events = agent_loop_sync(self._engine, tuple(self.messages), tools=self._tools, **self._options)
         try:
             with closing(events):
                 for event in events:
                     self._take(event)
         except KeyboardInterrupt:
-            if self._said:
-                self.messages.append({"role": "assistant", "content": "".join(self._said)})
+            if self._content:
+                self.messages.append({"role": "assistant", "content": "".join(self._content)})
             self.show.line("stopped", "bad")
         except (HarmonyStreamError, ImportError, OSError, TypeError, ValueError) as error:
             self.failed = True
@@ -127,10 +127,10 @@ class Talk:
             return True
         arguments = json.dumps(dict(pending.arguments), ensure_ascii=False, default=str)
         self.show.line(f"{name}({arguments})", "call")
-        said = _asked("run it? [y]es, [n]o, [a]lways: ").lower()
-        if said.startswith("a"):
+        answer = _asked("run it? [y]es, [n]o, [a]lways: ").lower()
+        if answer.startswith("a"):
             self._always.add(name)
-        return said[:1] in ("y", "a")
+        return answer[:1] in ("y", "a")
 
     # --- what is shown --------------------------------------------------------------------------------------------
 
@@ -145,12 +145,12 @@ class Talk:
                 show.line()
             case RoundEnd(messages=messages):
                 self.messages += messages
-                self._said = []
+                self._content = []
             case LoopEnd():
                 self._end(event)
             case _:
                 if isinstance(event, ContentDelta):
-                    self._said.append(event.text)
+                    self._content.append(event.text)
                 show.add(event)
 
     def _end(self, end: LoopEnd) -> None:

@@ -179,9 +179,9 @@ def request_fields(sampling: Sampling, names: Mapping[str, str]) -> dict[str, An
     return made | dict(sampling.extra)
 
 
-def count_of(said: Mapping[str, Any], name: str, before: int) -> int:
+def count_of(counts: Mapping[str, Any], name: str, before: int) -> int:
     """A server's running count. A chunk without it leaves it unchanged. Raises EngineError."""
-    count = said.get(name, before)
+    count = counts.get(name, before)
     if type(count) is not int or count < 0:
         raise EngineError(f"the server sent {name} that is not a count: {str(count)[:200]}", "protocol")
     return count

@@ -25,10 +25,10 @@ class Beginning:
         if ids is not None:
             changes["ids"] = ids[:-begun]
         self._bare: Any = replace(prompt, **changes)  # type: ignore[type-var]
-        said = prompt.text[-begun:] if ids is None else ids[-begun:]
-        self._said = b"".join(self._pieces(said))
+        written = prompt.text[-begun:] if ids is None else ids[-begun:]
+        self._written = b"".join(self._pieces(written))
         parser = self._parser()
-        _feed(parser, said)
+        _feed(parser, written)
         self._region = parser.region
 
     def _parser(self) -> Parser:
@@ -45,7 +45,7 @@ class Beginning:
         """How many bytes a recorded generation shares with the answer's beginning. -1 if it has no place to continue
         from.
         """
-        return -1 if self.place(tokens) is None else _shared(self._said, b"".join(self._pieces(tokens)))
+        return -1 if self.place(tokens) is None else _shared(self._written, b"".join(self._pieces(tokens)))
 
     def place(self, tokens: Sequence[int] | str) -> int | None:
         """The index of the next token. None if the generation has no place like the end of the beginning.
@@ -55,7 +55,7 @@ class Beginning:
         """
         pieces = self._pieces(tokens)
         parser = self._parser()
-        tail = self._said[-_COMPARED:][::-1]
+        tail = self._written[-_COMPARED:][::-1]
         spelled, found, most = b"", None, -1
         for at, token in enumerate(tokens):
             if parser.region is self._region:

@@ -118,10 +118,10 @@ def chat_logprobs(choice: Mapping[str, Any], name_of: Callable[[Mapping[str, Any
 
     name_of: the name of an alternative, such as "token_id:7".
     """
-    said = choice.get("logprobs")
-    entries = said.get("content") if isinstance(said, dict) else None
+    logprobs = choice.get("logprobs")
+    entries = logprobs.get("content") if isinstance(logprobs, dict) else None
     if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
-        return said
+        return logprobs
     return {
         "token_logprobs": [one.get("logprob") for one in entries],
         "top_logprobs": [

@@ -126,8 +126,8 @@ class EventSource:
         """The data of each event that is complete now, up to `[DONE]`."""
         if not piece:
             if self._start and self._start.strip():
-                said = f"{self.url}: the answer is not an event stream: {self._start[:SHOWN]!r}"
-                raise EngineError(said, "protocol")
+                message = f"{self.url}: the answer is not an event stream: {self._start[:SHOWN]!r}"
+                raise EngineError(message, "protocol")
             self.ended = True
             return []
         if self._start is not None and len(self._start) < SHOWN:
@@ -252,12 +252,12 @@ class HttpEngine:
     ) -> dict[str, Any]:
         """The JSON object that answers a POST, of at most this many bytes. Raises EngineError."""
         async with self._answer("POST", path, body, headers) as response:
-            said = bytearray()
+            content = bytearray()
             async for piece in response.content.iter_chunked(1 << 16):
-                said += piece
-                if len(said) > most:
+                content += piece
+                if len(content) > most:
                     raise EngineError(f"{self.url}{path}: the answer has more than {most} bytes", "protocol")
-        return await asyncio.to_thread(object_of, bytes(said)) if len(said) >= LONG else object_of(bytes(said))
+        return await asyncio.to_thread(object_of, bytes(content)) if len(content) >= LONG else object_of(bytes(content))
 
     async def _asked(
         self, session: aiohttp.ClientSession, method: str, where: str, body: Any, headers: Mapping[str, str] | None
@@ -295,10 +295,10 @@ class HttpEngine:
         try:
             async with await self._asked(session, method, where, body, headers) as response:
                 if response.status != 200:
-                    said = (await response.content.read(MAX_REFUSAL)).decode("utf-8", "replace").strip()
+                    reason = (await response.content.read(MAX_REFUSAL)).decode("utf-8", "replace").strip()
                     if 300 <= response.status < 400:  # a redirect's target would get the prompt and the key
-                        said = f"it is elsewhere, at {response.headers.get('Location')}: pass that URL"
-                    raise EngineError(f"{where}: HTTP {response.status}: {said}", "status", response.status)
+                        reason = f"it is elsewhere, at {response.headers.get('Location')}: pass that URL"
+                    raise EngineError(f"{where}: HTTP {response.status}: {reason}", "status", response.status)
                 yield response
         except aiohttp.ServerTimeoutError as error:
             raise EngineError(f"{where}: {str(error) or 'silent for too long'}", "timeout") from error

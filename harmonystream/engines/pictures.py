@@ -104,11 +104,11 @@ class SglangGenerated(Generated):
                 raise
         return items
 
-    def _choice(self, said: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
+    def _choice(self, answer: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
         """A chunk in the form of a choice of `/v1/completions`, and the usage so far."""
-        about, ids = said.get("meta_info"), said.get("output_ids")
+        about, ids = answer.get("meta_info"), answer.get("output_ids")
         if not isinstance(about, dict) or not isinstance(ids, list):
-            raise EngineError(f"{self.url}: the server sent no output_ids: {str(said)[:200]}", "protocol")
+            raise EngineError(f"{self.url}: the server sent no output_ids: {str(answer)[:200]}", "protocol")
         total, read = count_of(about, "completion_tokens", 0), count_of(about, "prompt_tokens", 0)
         new, self._seen = total - self._seen, total
         if not 0 <= new <= len(ids):

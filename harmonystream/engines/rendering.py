@@ -55,11 +55,11 @@ class RenderingEngine(HttpEngine):
             raise EngineError(f"{self.url} writes no prompts: pass render=", "protocol")
         return await self._renderer._posted(path, body, headers, MOST)
 
-    def _ids_of(self, said: Mapping[str, Any], name: str) -> list[int]:
+    def _ids_of(self, answer: Mapping[str, Any], name: str) -> list[int]:
         """The prompt's ids in the answer of that server. Raises EngineError."""
-        ids: Any = said.get(name)
+        ids: Any = answer.get(name)
         if not are_ids(ids):
-            raise EngineError(f"{self._renderer}: the answer has no {name}: {str(said)[:200]}", "protocol")
+            raise EngineError(f"{self._renderer}: the answer has no {name}: {str(answer)[:200]}", "protocol")
         found: list[int] = ids
         return found
 

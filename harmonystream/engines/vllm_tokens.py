@@ -92,8 +92,8 @@ class VllmTokens(RenderingEngine):
         made = {"model": await self._name(), **request}
         if made.get("tools"):
             made["tool_choice"] = "none"
-        said = await self._written(_RENDER, made, headers)
-        ids, features = self._ids_of(said, "token_ids"), said.get("features")
+        answer = await self._written(_RENDER, made, headers)
+        ids, features = self._ids_of(answer, "token_ids"), answer.get("features")
         if not isinstance(features, (dict, type(None))):
             raise EngineError(f"{self._renderer}: the answer has features of another type", "protocol")
         return Rendered(ids, features)

@@ -37,7 +37,7 @@ from .operating.request_record import RequestRecord, log
 from .operating.state import LocalState, Reference, State, StateError, absent, earlier_of
 from .operating.tracing import Spans
 from .operating.under_way import UnderWay
-from .refused import Refused, body_of, refused_for, said_later, status_of
+from .refused import Refused, body_of, later_error, refused_for, status_of
 from .requests import chat_api, messages_api, responses_api
 from .requests.bodies import IN_A_THREAD, Json, read_json
 from .requests.browsers import check_page
@@ -448,7 +448,7 @@ class Gateway:
         def failed(error: BaseException) -> dict[str, str | None]:
             refused = refused_for(error)
             record.error = refused.code or "error"
-            return said_later(refused, request.api)
+            return later_error(refused, request.api)
 
         try:
             if not await _begins(http, source, self.limits.status_wait if request.stream else None):

@@ -137,8 +137,8 @@ def app(
 def _state(url: str, limits: Limits) -> State:
     from .operating.redis_state import RedisState
 
-    said = os.environ.get
-    return RedisState(url, limits, said("HARMONYSTREAM_STORE_PASSWORD"), said("HARMONYSTREAM_STORE_SEAL"))
+    setting = os.environ.get
+    return RedisState(url, limits, setting("HARMONYSTREAM_STORE_PASSWORD"), setting("HARMONYSTREAM_STORE_SEAL"))
 
 
 def _routes(gateway: Gateway) -> list[Route]:
@@ -263,10 +263,10 @@ async def _ready(request: Request) -> Response:
     """
     gateway = _gateway(request)
     ready, stores = await gateway.is_ready(), await gateway.state.is_sound()
-    said: dict[str, Any] = {"status": "ok" if ready else "unavailable", "store": "ok" if stores else "unavailable"}
+    report: dict[str, Any] = {"status": "ok" if ready else "unavailable", "store": "ok" if stores else "unavailable"}
     if (there := await gateway.state.gateways()) > 1:
-        said["gateways"] = there
-    return Json(said, 200 if ready else 503)
+        report["gateways"] = there
+    return Json(report, 200 if ready else 503)
 
 
 async def _metrics(request: Request) -> Response:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ..errors import EngineError
 
-__all__ = ["Refused", "body_of", "refused_for", "said_later", "status_of"]
+__all__ = ["Refused", "body_of", "refused_for", "later_error", "status_of"]
 
 
 class _Kind(NamedTuple):
@@ -77,13 +77,13 @@ def body_of(refused: Refused, api: str, request_id: str) -> dict[str, Any]:
     }
 
 
-def said_later(refused: Refused, api: str) -> dict[str, str | None]:
+def later_error(refused: Refused, api: str) -> dict[str, str | None]:
     """The arguments of a stream's error(), for a response that has already begun."""
     kind = _KINDS.get(refused.status, _KINDS[500])
-    said = {"message": refused.message, "type": kind.anthropic if api == "messages" else kind.openai}
+    fields = {"message": refused.message, "type": kind.anthropic if api == "messages" else kind.openai}
     if api == "responses":  # its clients know only a few codes
-        return {**said, "code": "rate_limit_exceeded" if refused.status == 429 else "server_error"}
-    return {**said, "code": refused.code}
+        return {**fields, "code": "rate_limit_exceeded" if refused.status == 429 else "server_error"}
+    return {**fields, "code": refused.code}
 
 
 def refused_for(error: BaseException) -> Refused:

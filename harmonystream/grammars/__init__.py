@@ -320,8 +320,11 @@ def _place(row: Format | HeaderFormat, prompt: Prompt) -> tuple[Literal["content
         return "content", begun if found else ""
     begun, bare = "", prompt.text if prompt.ids is None else prompt.ids
     if prompt.begun:
-        said, bare = bare[-prompt.begun :], bare[: -prompt.begun]
-        begun = said if isinstance(said, str) else "" if prompt.vocab is None else _text_of(prompt.vocab, said)
+        begin, bare = bare[-prompt.begun :], bare[: -prompt.begun]
+        if isinstance(begin, str):
+            begun = begin
+        elif prompt.vocab is not None:
+            begun = _text_of(prompt.vocab, begin)
     return "reasoning" if prompt.parser(prompt=bare).region is Region.REASONING else "content", begun
 
 

@@ -323,31 +323,31 @@ def pairs_of(row_: Format, function: Function, key: Node, after: Node) -> Node:
         for kind, value in values_of(schema.ways(), without, typed, never, edge):
             inside = in_lines(value) if kind == "string" else row(layout, value, layout)
             ends = typed_end(row_, kind) or after
-            forms.append(row(ends, _said_type(row_, [kind]), begin, inside, Mark(closer), Space()))
+            forms.append(row(ends, _type_attribute(row_, [kind]), begin, inside, Mark(closer), Space()))
         return row(key, Lit(name), either(*forms))
 
     if function.arguments is None:
-        strings = row(typed_end(row_, "string") or after, _said_type(row_, ["string"]))
+        strings = row(typed_end(row_, "string") or after, _type_attribute(row_, ["string"]))
         ways = [row(strings, begin, Text(without), Mark(closer))]
         begins: list[Node] = [Mark(end) for end, type in row_.typed.items() if type == "json"]
         if row_.value_type is not None:
-            begins.append(row(after, _said_type(row_, _SAID, needed=True)))
+            begins.append(row(after, _type_attribute(row_, _JSON_TYPES, needed=True)))
         ways += [row(one, begin, Json("{}", without), Mark(closer)) for one in begins]
         return some(row(key, KEY, either(*ways), Space()))
     return listed(function, pair)
 
 
-_SAID = ("integer", "number", "boolean", "array", "object", "null")
+_JSON_TYPES = ("integer", "number", "boolean", "array", "object", "null")
 
 
-def _said_type(row_: Format, kinds: Sequence[str], *, needed: bool = False) -> Node:
+def _type_attribute(row_: Format, kinds: Sequence[str], *, needed: bool = False) -> Node:
     """A value's type between its tags, if the format writes it."""
-    known = [Lit(kind) for kind in kinds if kind == "string" or kind in _SAID]
+    known = [Lit(kind) for kind in kinds if kind == "string" or kind in _JSON_TYPES]
     if row_.value_type is None or not known:
         return EMPTY
     opener, closer = map(first, row_.value_type)
-    said = row(Space(), Mark(opener), either(*known), Mark(closer))
-    return said if needed else maybe(said)
+    element = row(Space(), Mark(opener), either(*known), Mark(closer))
+    return element if needed else maybe(element)
 
 
 def typed_end(row_: Format, kind: str) -> Node | None:

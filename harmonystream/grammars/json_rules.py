@@ -146,12 +146,12 @@ class JsonRules(ABC):
         unknown = sorted(schema.keys() - _KNOWN - self.notes)
         if unknown:
             return self.unknown(f"the keyword {unknown[0]!r}{_at(path)}", schema, without, unknown)
-        said = schema.keys() - NOTES - self.notes
+        keywords = schema.keys() - NOTES - self.notes
         if "const" in schema or "enum" in schema:
             values = [schema["const"]] if "const" in schema else schema["enum"]
             if "type" in schema:
                 values = [one for one in values if is_typed(one, schema["type"])]
-            if len(said - {"type"}) > 1 or not values:
+            if len(keywords - {"type"}) > 1 or not values:
                 return self.unknown(f"values beside other keywords{_at(path)}", schema, without, ("const", "enum"))
             texts = list(map(value_text, values))
             kept = [text for text in texts if not any(one in text for one in without)]
@@ -159,8 +159,8 @@ class JsonRules(ABC):
         for keyword in ("anyOf", "oneOf"):
             if keyword in schema:
                 apart = keyword == "anyOf" or are_apart(schema[keyword], self.root)
-                if len(said) > 1 or not apart:
-                    what = "other keywords beside it" if len(said) > 1 else "schemas that share values"
+                if len(keywords) > 1 or not apart:
+                    what = "other keywords beside it" if len(keywords) > 1 else "schemas that share values"
                     return self.unknown(f"the keyword {keyword!r} with {what}{_at(path)}", schema, without, (keyword,))
                 return "(" + " | ".join(self.schema(one, without, (*path, keyword)) for one in schema[keyword]) + ")"
         kind = schema.get("type")
@@ -168,10 +168,10 @@ class JsonRules(ABC):
             return "(" + " | ".join(self.schema({**schema, "type": one}, without, path) for one in kind) + ")"
         if kind == "object" or (kind is None and "properties" in schema):
             return self._object(schema, without, path)
-        if kind == "array" or (kind is None and said and said <= _OF_KINDS["array"] and "items" in said):
+        if kind == "array" or (kind is None and keywords and keywords <= _OF_KINDS["array"] and "items" in keywords):
             return self._array(schema, without, path)
-        if kind is None and said:
-            return self.unknown(f"the keyword {min(said)!r} without a type{_at(path)}", schema, without, said)
+        if kind is None and keywords:
+            return self.unknown(f"the keyword {min(keywords)!r} without a type{_at(path)}", schema, without, keywords)
         if kind == "string" and "pattern" in schema:
             return self._pattern(schema, without, path)
         if kind == "string" and not {"minLength", "maxLength"}.isdisjoint(schema):

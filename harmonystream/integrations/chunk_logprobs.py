@@ -25,9 +25,9 @@ class ChunkLogprobs:
         self._waiting: deque[tuple[int, dict[str, Any]]] = deque()  # not read yet
         self._read: list[dict[str, Any]] = []  # read since the last chunk
 
-    def add(self, ids: Sequence[int], said: Sequence[Any]) -> None:
-        """said: the engine's own objects for the API, one for each id. They are pydantic models."""
-        self._waiting.extend((tid, as_sent(each.model_dump())) for tid, each in zip(ids, said, strict=True))
+    def add(self, ids: Sequence[int], entries: Sequence[Any]) -> None:
+        """entries: the engine's own objects for the API, one for each id. They are pydantic models."""
+        self._waiting.extend((tid, as_sent(each.model_dump())) for tid, each in zip(ids, entries, strict=True))
 
     def feed(self, stream: Any, ids: Sequence[int]) -> bytes:
         """The result of `stream.feed(ids)`, made id by id, with the log probabilities of these ids.
@@ -54,5 +54,5 @@ class ChunkLogprobs:
     def _with(self, frames: bytes) -> bytes:
         if not self._read or _NONE not in frames:
             return frames
-        said, self._read = to_json({"content": self._read, "refusal": None}).encode(), []
-        return frames.replace(_NONE, b'"logprobs":' + said, 1)
+        logprobs, self._read = to_json({"content": self._read, "refusal": None}).encode(), []
+        return frames.replace(_NONE, b'"logprobs":' + logprobs, 1)

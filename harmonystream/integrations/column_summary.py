@@ -68,6 +68,6 @@ def _found(part: dict[str, Any]) -> set[tuple[int, str]]:
     """(row, code) for each deviation."""
     from pyarrow import compute
 
-    said = part["deviations"]
-    codes = compute.struct_field(compute.list_flatten(said), "code")
-    return set(zip(compute.list_parent_indices(said).to_pylist(), codes.to_pylist(), strict=True))
+    deviations = part["deviations"]
+    codes = compute.struct_field(compute.list_flatten(deviations), "code")
+    return set(zip(compute.list_parent_indices(deviations).to_pylist(), codes.to_pylist(), strict=True))

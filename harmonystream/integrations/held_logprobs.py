@@ -15,9 +15,9 @@ class HeldLogprobs:
     def __init__(self) -> None:
         self._waiting: deque[tuple[int, dict[str, Any]]] = deque()
 
-    def add(self, ids: Sequence[int], said: Sequence[Any]) -> None:
-        """said: the engine's own objects for the API, one for each id. They are pydantic models."""
-        self._waiting.extend((tid, each.model_dump()) for tid, each in zip(ids, said, strict=True))
+    def add(self, ids: Sequence[int], entries: Sequence[Any]) -> None:
+        """entries: the engine's own objects for the API, one for each id. They are pydantic models."""
+        self._waiting.extend((tid, each.model_dump()) for tid, each in zip(ids, entries, strict=True))
 
     def feed(self, stream: Any, ids: Sequence[int]) -> bytes:
         """The result of `stream.feed(ids)`, with the log probabilities of these ids.
@@ -25,13 +25,13 @@ class HeldLogprobs:
         ids: the next ids of those that were added, up to the end of the text. If a stop string ends inside a token,
         they end with the bytes of a part of it. The first of these bytes has the token's log probabilities.
         """
-        said = []
+        logprobs = []
         for tid in ids:
             if not self._waiting:
                 break
             added, entry = self._waiting.popleft()
-            said.append(entry)
+            logprobs.append(entry)
             if added != tid:
                 break
-        frames: bytes = stream.feed(ids[: len(said)], said) if said else b""
-        return frames + stream.feed(ids[len(said) :]) if len(said) < len(ids) else frames
+        frames: bytes = stream.feed(ids[: len(logprobs)], logprobs) if logprobs else b""
+        return frames + stream.feed(ids[len(logprobs) :]) if len(logprobs) < len(ids) else frames

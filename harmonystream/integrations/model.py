@@ -93,8 +93,8 @@ def _format_told(tokenizer: Any) -> str | Format:
         if isinstance(template, dict):
             return Format.from_response_template(template)
         known = ", ".join(f"harmonystream_{each}" for each in names())
-        said = f"the parser 'harmonystream' goes by the model's name: {error}. Or name one of {known}"
-        raise FormatError(said) from None
+        message = f"the parser 'harmonystream' goes by the model's name: {error}. Or name one of {known}"
+        raise FormatError(message) from None
 
 
 def parser_for(model: Model, tools: list[dict[str, Any]], prompt: Sequence[int] | str | None) -> Parser:

@@ -12,12 +12,12 @@ from ..emit.chat import ChatStream
 from ..emit.common.usage import CHAT, counted
 from ..engines.base import Arrived, Finished, Sampled
 
-__all__ = ["Finished", "Framed", "Reader", "Said", "Sampled", "Stream", "Told", "Usages"]
+__all__ = ["Finished", "Framed", "Reader", "Failure", "Sampled", "Stream", "Told", "Usages"]
 
 _Usage = Mapping[str, Any]
 Reasons: TypeAlias = "str | Callable[[], str | None] | None"
 Usages: TypeAlias = "_Usage | Callable[[], _Usage | None] | None"
-Said: TypeAlias = "str | Mapping[str, str | None]"
+Failure: TypeAlias = "str | Mapping[str, str | None]"
 
 
 class Stream(Protocol):
@@ -159,11 +159,11 @@ class Reader:
         self.done = last
         return frames
 
-    def error(self, said: Said) -> bytes:
+    def error(self, failure: Failure) -> bytes:
         """The last frames after a failure. They are those of the stream that failed, if it has not ended."""
-        more = {"message": said} if isinstance(said, str) else dict(said)
+        more = {"message": failure} if isinstance(failure, str) else dict(failure)
         if not more.get("message") or not all(isinstance(value, str) for value in more.values() if value is not None):
-            raise TypeError(f"error_message is a text, or a dict of error()'s arguments, not {said!r}")
+            raise TypeError(f"error_message is a text, or a dict of error()'s arguments, not {failure!r}")
         for stream in (self.stream, *self.streams):
             if not stream.ended:
                 return self._unsent + stream.error(**more)

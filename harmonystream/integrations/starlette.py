@@ -19,7 +19,7 @@ try:
 except ImportError as error:
     raise missing_extra("starlette", error) from error
 
-from .source import Finished, Framed, Reader, Reasons, Said, Sampled, Stream, Told, Usages
+from .source import Failure, Finished, Framed, Reader, Reasons, Sampled, Stream, Told, Usages
 from .stops import stopping
 
 __all__ = ["EventStreamResponse", "Finished", "Framed", "Sampled", "Stream", "Told", "stopping", "whole_response"]
@@ -83,7 +83,7 @@ class EventStreamResponse(Response):
         keep_alive: float | None = 15.0,
         send_timeout: float | None = None,
         total: float | None = None,
-        error_message: Said | Callable[[BaseException], Said] = FAILED,
+        error_message: Failure | Callable[[BaseException], Failure] = FAILED,
         on_end: Hook | None = None,
         on_error: Hook | None = None,
         status_code: int = 200,

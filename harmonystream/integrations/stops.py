@@ -8,7 +8,7 @@ from typing import Any
 from .._native.stream.parser import Parser
 from ..emit.common.stream import EventStream
 from ..regions import Region
-from ..stop_strings import StopStrings, said_by
+from ..stop_strings import StopStrings, bytes_of
 from .source import Finished, Framed, Sampled
 
 __all__ = ["stopping"]
@@ -129,7 +129,7 @@ class _Watch:
                 yield from stops.rest()
                 yield one
             elif stops.holds or self._parser.region in self._regions:  # the parser has read the items before
-                yield from stops.take(said_by(vocab, tid), one)
+                yield from stops.take(bytes_of(vocab, tid), one)
             else:
                 yield one
             if stops.found is not None:

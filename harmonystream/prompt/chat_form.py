@@ -36,7 +36,7 @@ class Wants(NamedTuple):
 
 # --- probing ------------------------------------------------------------------------------------------------------
 
-_SAID, _ADVICE, _KEY = "probe text", "probe advice", "probe_key"
+_PROBE, _ADVICE, _KEY = "probe text", "probe advice", "probe_key"
 _TOOL = {
     "name": "probe",
     "description": "d",
@@ -55,11 +55,11 @@ def probe(render: Callable[[dict[str, Any]], str | None], tools: bool) -> Wants:
         """Some templates need tools in every prompt."""
         return any(text in (render(_data([*messages], given)) or "") for given in ((None, tool) if tool else (None,)))
 
-    user = {"role": "user", "content": _SAID}
-    if not shows(_SAID, user):
-        wants = wants._replace(parts=shows(_SAID, {"role": "user", "content": _as_content(_SAID, True)}))
+    user = {"role": "user", "content": _PROBE}
+    if not shows(_PROBE, user):
+        wants = wants._replace(parts=shows(_PROBE, {"role": "user", "content": _as_content(_PROBE, True)}))
     system = {"role": "system", "content": _as_content(_ADVICE, wants.parts)}
-    user = {"role": "user", "content": _as_content(_SAID, wants.parts)}
+    user = {"role": "user", "content": _as_content(_PROBE, wants.parts)}
     wants = wants._replace(system=shows(_ADVICE, system, user), around=_around(render, user, wants.parts))
     choices = [
         Wants(objects=objects, wrapper=wrapper, nine=nine)
@@ -81,8 +81,8 @@ def probe(render: Callable[[dict[str, Any]], str | None], tools: bool) -> Wants:
 
 def _around(render: Callable[[dict[str, Any]], str | None], user: dict[str, Any], parts: bool) -> tuple[str, str]:
     """The white space before and after the text of an answer."""
-    said = {"role": "assistant", "content": _as_content(_ADVICE, parts)}
-    begun, whole = render(_data([user])), render(_data([user, said, user]))
+    answer = {"role": "assistant", "content": _as_content(_ADVICE, parts)}
+    begun, whole = render(_data([user])), render(_data([user, answer, user]))
     if begun is None or whole is None or not whole.startswith(begun):
         return "", ""
     before, found, after = whole[len(begun) :].partition(_ADVICE)

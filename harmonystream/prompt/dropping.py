@@ -77,7 +77,7 @@ def dropped(
             text = render(shadow, tools)
         except PromptError:  # the template looks at the parts, and accepts no other text in them
             return ()
-        lost = [tuple(k for k, (_, said) in enumerate(owner) if said not in text) for owner in owners]
+        lost = [tuple(k for k, (_, one) in enumerate(owner) if one not in text) for owner in owners]
         if looked is not None:
             looked.learn(shapes, lost)
     return (*(owner[k][0] for owner, places in zip(owners, lost) for k in places), *_hosted(given))

@@ -333,7 +333,7 @@ def run(
                 bounds.tick()
                 parts.append(part)
     except Exception as error:  # a template is somebody's code, so it may raise anything
-        raise PromptError(f"the template {name} fails{_line_of(error)}: {_said(error)}") from error
+        raise PromptError(f"the template {name} fails{_line_of(error)}: {_message(error)}") from error
     finally:
         _RUN.reset(token)
     return "".join(parts)
@@ -349,6 +349,6 @@ def _line_of(error: BaseException) -> str:
     return f" at line {line}" if line is not None else ""
 
 
-def _said(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     text = str(error) or type(error).__name__
     return text if len(text) <= 500 else text[:500] + "…"

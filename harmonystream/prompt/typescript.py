@@ -107,35 +107,35 @@ def _object(schema: Mapping[str, Any], exponent: str, indent: str) -> str:
 
 def _property(name: str, schema: object, optional: bool, exponent: str, indent: str) -> Iterator[str]:
     """The lines of one property: its comments, then its type."""
-    said: Mapping[str, Any] = schema if isinstance(schema, Mapping) else {}
-    for title in _text(said.get("title")):
+    fields: Mapping[str, Any] = schema if isinstance(schema, Mapping) else {}
+    for title in _text(fields.get("title")):
         yield f"{indent}// {title}"
         yield f"{indent}//"
-    description = _text(said.get("description"))
-    union = "oneOf" in said
+    description = _text(fields.get("description"))
+    union = "oneOf" in fields
     if not union:
         yield from (f"{indent}// {text}" for text in description)
-    examples = said.get("examples")
+    examples = fields.get("examples")
     if isinstance(examples, (list, tuple)) and examples:
         yield f"{indent}// Examples:"
         yield from (f'{indent}// - "{text}"' for text in _strings(examples))
     head = f"{indent}{name}{'?' if optional else ''}:"
-    if union and isinstance(said["oneOf"], (list, tuple)):
-        yield from _union(head, said, description, exponent, indent)
+    if union and isinstance(fields["oneOf"], (list, tuple)):
+        yield from _union(head, fields, description, exponent, indent)
         return
-    type_ = _nullable(type_text(schema, exponent, indent + "    "), said)
-    default = "" if union else "".join(f" // {text}" for text in _default(said, exponent))
+    type_ = _nullable(type_text(schema, exponent, indent + "    "), fields)
+    default = "" if union else "".join(f" // {text}" for text in _default(fields, exponent))
     yield f"{head} {type_},{default}"
 
 
-def _union(head: str, said: Mapping[str, Any], description: list[str], exponent: str, indent: str) -> Iterator[str]:
+def _union(head: str, fields: Mapping[str, Any], description: list[str], exponent: str, indent: str) -> Iterator[str]:
     """A property with several types: a line for each, followed by its comments."""
-    variants = said["oneOf"]
+    variants = fields["oneOf"]
     first = variants[0].get("description") if variants and isinstance(variants[0], Mapping) else None
     above = bool(description) and (not isinstance(first, str) or first != description[0])
     if above:
         yield f"{indent}// {description[0]}"
-    yield from (f"{indent}// {text}" for text in _default(said, exponent))
+    yield from (f"{indent}// {text}" for text in _default(fields, exponent))
     yield head
     for i, variant in enumerate(variants):
         comments = _comments(variant, exponent, known=description, silent=above and i == 0)
@@ -144,8 +144,8 @@ def _union(head: str, said: Mapping[str, Any], description: list[str], exponent:
 
 
 def _variant(variant: object, exponent: str, indent: str, comments: list[str]) -> str:
-    said: Mapping[str, Any] = variant if isinstance(variant, Mapping) else {}
-    text = _nullable(type_text(variant, exponent, indent + "   "), said)
+    fields: Mapping[str, Any] = variant if isinstance(variant, Mapping) else {}
+    text = _nullable(type_text(variant, exponent, indent + "   "), fields)
     return text + (" // " + " ".join(comments) if comments else "")
 
 

@@ -35,40 +35,40 @@ def template_tools_text(namespaces: Sequence[Namespace], exponent: str) -> str:
 def _parameters(schema: Mapping[str, Any]) -> str:
     lines = []
     for name, value in schema["properties"].items():
-        said = value if isinstance(value, Mapping) else {}
-        comment = f"// {said['description']}\n" if said.get("description") else ""
+        fields = value if isinstance(value, Mapping) else {}
+        comment = f"// {fields['description']}\n" if fields.get("description") else ""
         optional = "" if name in (schema.get("required") or ()) else "?"
-        lines.append(f"{comment}{name}{optional}: {_type(said, 0)}{_default(said)},\n")
+        lines.append(f"{comment}{name}{optional}: {_type(fields, 0)}{_default(fields)},\n")
     return "_: {\n" + "".join(lines) + "}"
 
 
-def _default(said: Mapping[str, Any]) -> str:
-    if "default" not in said:
+def _default(fields: Mapping[str, Any]) -> str:
+    if "default" not in fields:
         return ""
-    if said.get("enum"):
-        return f", // default: {said['default']}"
-    if said.get("oneOf"):
-        return f"// default: {said['default']}"
-    return ", // default: " + json.dumps(said["default"], ensure_ascii=False)
+    if fields.get("enum"):
+        return f", // default: {fields['default']}"
+    if fields.get("oneOf"):
+        return f"// default: {fields['default']}"
+    return ", // default: " + json.dumps(fields["default"], ensure_ascii=False)
 
 
 def _type(schema: object, depth: int) -> str:
     if depth > MAX_DEPTH:
         raise PromptError(f"a tool's schema nests more than {MAX_DEPTH} deep")
-    said = schema if isinstance(schema, Mapping) else {}
-    kind = said.get("type")
-    null = " | null" if said.get("nullable") else ""
+    fields = schema if isinstance(schema, Mapping) else {}
+    kind = fields.get("type")
+    null = " | null" if fields.get("nullable") else ""
     if kind == "array":
-        return _items(said.get("items"), depth) + "[]" + null
+        return _items(fields.get("items"), depth) + "[]" + null
     if isinstance(kind, (list, tuple)) and kind:
         return " | ".join(map(str, kind))
-    if said.get("oneOf"):
-        return _union(said["oneOf"], depth)
+    if fields.get("oneOf"):
+        return _union(fields["oneOf"], depth)
     if kind == "string":
-        enum = said.get("enum")
+        enum = fields.get("enum")
         return '"' + '" | "'.join(map(str, enum)) + '"' if enum else "string" + null
     if kind == "object":
-        return _object(said, depth)
+        return _object(fields, depth)
     return _SIMPLE.get(kind, "any") if isinstance(kind, str) else "any"
 
 
@@ -85,22 +85,22 @@ def _items(items: object, depth: int) -> str:
 def _union(variants: Sequence[object], depth: int) -> str:
     parts = []
     for variant in variants:
-        said = variant if isinstance(variant, Mapping) else {}
-        comment = f"// {said['description']}" if said.get("description") else ""
+        fields = variant if isinstance(variant, Mapping) else {}
+        comment = f"// {fields['description']}" if fields.get("description") else ""
         default = (
-            _BLANKS + "// default: " + json.dumps(said["default"], ensure_ascii=False) if "default" in said else ""
+            _BLANKS + "// default: " + json.dumps(fields["default"], ensure_ascii=False) if "default" in fields else ""
         )
         parts.append(_type(variant, depth + 1) + comment + default)
     return " | \n".join(parts)
 
 
-def _object(said: Mapping[str, Any], depth: int) -> str:
-    properties = said.get("properties")
+def _object(fields: Mapping[str, Any], depth: int) -> str:
+    properties = fields.get("properties")
     if not isinstance(properties, Mapping) or not properties:
         return "object"
-    required = said.get("required") or ()
-    fields = (
+    required = fields.get("required") or ()
+    members = (
         f"{name}{'' if name in required else '?'}: {_BREAK}{_type(value, depth + 1)}"
         for name, value in properties.items()
     )
-    return "{\n" + ", ".join(fields) + "}"
+    return "{\n" + ", ".join(members) + "}"

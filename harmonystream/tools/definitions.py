@@ -54,7 +54,7 @@ def _fields(item: Mapping[str, Any]) -> dict[str, Any]:
     schemas = (described.get(key) for key in ("parameters", "input_schema", "inputSchema"))
     return {
         "name": described["name"],
-        "description": "" if (said := described.get("description")) is None else said,
+        "description": "" if (text := described.get("description")) is None else text,
         "parameters": next((schema for schema in schemas if schema is not None), None),
         "strict": described.get("strict"),
     }

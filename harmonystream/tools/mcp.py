@@ -168,7 +168,7 @@ def _text(result: CallToolResult) -> Text:
     if not result.content and result.structured_content is not None:
         text = Text(text_of(result.structured_content, MAX_TEXT)[0])
     else:
-        text = Text("\n".join(map(_said, result.content)))
+        text = Text("\n".join(map(_block_text, result.content)))
     text.result = result
     return text
 
@@ -177,7 +177,7 @@ MAX_TEXT = 10_000_000
 """How many characters of structured content are written. `Tools.max_result` cuts the text for the model."""
 
 
-def _said(block: Any) -> str:
+def _block_text(block: Any) -> str:
     if isinstance(block, TextContent):
         return block.text
     if isinstance(block, ResourceLink):

@@ -153,9 +153,9 @@ class _Run:
         except TooManyThreadsError as error:
             raise Failure("unavailable", f"the tool {tool.name!r} is busy: {error}", error) from None
         except ToolError as error:
-            raise Failure("failed", _said(error), error) from None
+            raise Failure("failed", _message(error), error) from None
         except Exception as error:
-            raise Failure("failed", f"{type(error).__name__}: {_said(error)}", error) from None
+            raise Failure("failed", f"{type(error).__name__}: {_message(error)}", error) from None
 
     async def _called(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The function's result. A coroutine function runs in the event loop, and any other function in a thread."""
@@ -173,7 +173,7 @@ class _Run:
         except (Exception, asyncio.CancelledError):
             raise
         except BaseException as error:  # KeyboardInterrupt and similar exceptions would end more than the tool
-            raise Failure("failed", f"{type(error).__name__}: {_said(error)}", error) from None
+            raise Failure("failed", f"{type(error).__name__}: {_message(error)}", error) from None
 
 
 def _joined(items: list[Any]) -> Any:
@@ -192,10 +192,10 @@ def _bound(tool: Tool, arguments: dict[str, Any]) -> Bound:
     try:
         return tool.bind(arguments)
     except Exception as error:  # the validators of a pydantic model may raise anything
-        raise Failure("invalid_arguments", _said(error), error) from None
+        raise Failure("invalid_arguments", _message(error), error) from None
 
 
-def _said(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     try:
         return str(error)
     except Exception:

@@ -16,7 +16,7 @@ from uvicorn.server import ServerState
 from harmonystream.gateway.limits import Limits
 from harmonystream.gateway.operating.keys import Keys, line_of
 from harmonystream.gateway.operating.server import MOST_HEAD, _bounded
-from harmonystream.gateway.refused import Refused, said_later
+from harmonystream.gateway.refused import Refused, later_error
 
 QUESTION = [{"role": "user", "content": f"Question {at}?"} for at in range(3)]
 
@@ -67,7 +67,7 @@ def test_the_tokens_of_an_input_are_counted():
 def test_the_codes_of_responses_that_fail_are_known_to_clients():
     known = set(typing.get_args(ResponseError.model_fields["code"].annotation))
     for status in (400, 404, 429, 500, 502, 503, 504):
-        assert said_later(Refused(status, "No.", code="engine_error"), "responses")["code"] in known
+        assert later_error(Refused(status, "No.", code="engine_error"), "responses")["code"] in known
 
 
 def test_a_head_is_bounded_before_any_key():

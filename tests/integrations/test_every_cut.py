@@ -96,10 +96,10 @@ def by_frames(case: Case, size: int, api: str) -> Said:
         if kept := feed.take(ids, text, last=at == len(made)):
             stream.feed(kept)
     stream.finish(case.finish, **({STOPPED[api]: asked.found} if api in STOPPED else {}))
-    return said_by(stream.response())
+    return bytes_of(stream.response())
 
 
-def said_by(response: Any) -> Said:
+def bytes_of(response: Any) -> Said:
     """The texts of several items, or blocks, are parted as those of one field are."""
     texts: dict[str, list[str]] = {"reasoning": [], "content": []}
     calls = []

@@ -23,7 +23,7 @@ class SseWriter:
     item), the id of an item of text. _answer_end(kind, text, name), for the item that ends: its seal, and the logprobs
     of its text, twice, as JSON. _answer_tokens(start, stop, last), the logprobs and ids of these tokens as JSON, and
     _tokens_written(delta, used), whether they were sent. _answer_reason(reason, calls), the API's word for it, and what
-    is said beside it. _feed_with(ids, logprobs), the bytes for all that is fed with logprobs, or while `_watched` is
+    is written beside it. _feed_with(ids, logprobs), the bytes for all that is fed with logprobs, or while `_watched` is
     set.
 
     feed(), feed_text(), start, finish and error raise RuntimeError in a second thread, and in a callback that they

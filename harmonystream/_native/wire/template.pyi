@@ -17,7 +17,7 @@ class Templates:
     Holes: "t" a delta's text, "n" the running number, "i" the item's index, "k" the call's index, "w" the item's whole
     text, "j" its id, "m" the call's name, "d" the call's id, "f" fields of a call, "g" the item's seal, "v" and "e" the
     logprobs and ids of a delta's tokens, "z" and "A" those of the item's; "a" the response's id, "c" when it was
-    created, "l" the model, "s" the stem of ids, "h" the head; "r" the reason of the end, "b" what is said beside it,
+    created, "l" the model, "s" the stem of ids, "h" the head; "r" the reason of the end, "b" what is written beside it,
     "o" the items that are kept, "u" the usage as JSON; and of tokens "x" those of the prompt, "p" those of the
     response, "q" those of its reasoning, "y" all. "f", "g", "v", "e", "z", "A", "b", "h", "o" and "u" are JSON; all
     others are texts, JSON-escaped, and numbers.

@@ -51,8 +51,8 @@ def refusal(error: Exception | str, *, type: str = "invalid_request_error") -> P
     missing. An error from refuse_stored() also gives the parameter and the code.
     """
     param, code = (error.param, error.code) if isinstance(error, StoredError) else (None, None)
-    said = f"{error.args[0]} is missing" if isinstance(error, KeyError) and error.args else error
-    refused: Payload = {"type": type, "message": clean(f"Bad request: {said}"), "param": param, "code": code}
+    reason = f"{error.args[0]} is missing" if isinstance(error, KeyError) and error.args else error
+    refused: Payload = {"type": type, "message": clean(f"Bad request: {reason}"), "param": param, "code": code}
     if code is not None:
         refused["details"] = {"error_code": code}  # where Anthropic's clients look
     return {"type": "error", "error": refused}

@@ -39,9 +39,9 @@ class Spellings:
     def __init__(self, vocab: Vocab) -> None:
         self._pattern = re.compile(any_of(vocab.control))
 
-    def refuse(self, said: Any, where: str) -> None:
+    def refuse(self, content: Any, where: str) -> None:
         """Raises `Refused` if a string in this value spells a control token, because it would become that token."""
-        for text in _texts(said):
+        for text in _texts(content):
             if (found := self._pattern.search(text)) is not None:
                 what = f"{where} has the text {found[0]!r}, which this model's renderer would read as a control token."
                 raise Refused(400, what, param=where, code="invalid_prompt")

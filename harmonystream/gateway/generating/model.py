@@ -210,8 +210,8 @@ class Served:
         engines = ", ".join(map(_name_of, self.engines))
         if self.renders:
             return f"{self.name}: the format {self.row.name}, {size}, {limit}; {engines}; the engine writes the prompts"
-        said = f"{self.name}: the format {self.row.name}, {size}, {limit}; {engines}"
-        return f"{said}; the prompt of a greeting has {probe}"
+        summary = f"{self.name}: the format {self.row.name}, {size}, {limit}; {engines}"
+        return f"{summary}; the prompt of a greeting has {probe}"
 
     @property
     def vocab(self) -> Vocab | None:
@@ -311,8 +311,8 @@ class Served:
             return
         self._asked_engines = now
         asks = [ask for engine in self.engines if (ask := getattr(engine, "context_length", None)) is not None]
-        said = await asyncio.gather(*(asyncio.wait_for(ask(), _PATIENCE) for ask in asks), return_exceptions=True)
-        self.context = min((one for one in said if isinstance(one, int)), default=None)
+        found = await asyncio.gather(*(asyncio.wait_for(ask(), _PATIENCE) for ask in asks), return_exceptions=True)
+        self.context = min((one for one in found if isinstance(one, int)), default=None)
         if self.context is not None:
             log.info("the model %s has a context of %d tokens, as its engine says", self.name, self.context)
 

@@ -15,7 +15,7 @@ from typing import Any
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from ..refused import Refused, refused_for, said_later
+from ..refused import Refused, later_error, refused_for
 from ..requests.bodies import Json
 from .request_record import RequestRecord, log
 from .state import State, StateError, absent
@@ -86,8 +86,8 @@ class Background:
             refused = refused_for(error)
             status, record.error = refused.status, refused.code or "error"
             log.error("request %s: its response in the background failed: %r", record.id, error)
-            said = said_later(refused, "responses")
-            failed = {"status": "failed", "error": {"code": said["code"], "message": said["message"]}}
+            refusal = later_error(refused, "responses")
+            failed = {"status": "failed", "error": {"code": refusal["code"], "message": refusal["message"]}}
             with suppress(StateError):
                 if await self.is_wanted(record.owner, begun["id"]):
                     await self._state.put(record.owner, items, {**_public(begun), **failed})

@@ -96,8 +96,8 @@ class _Recording:
 
     def listed(self, id: str) -> dict[str, Any]:
         """The stream's entry in the list of streams."""
-        said = {"id": id, "api": self.api, "model": self.model, "ended": self.ended, "tokens": len(self.tokens)}
-        return {**said, "at": round(self.at), "excerpt": " ".join(self.prompt.text[-400:].split())[-EXCERPT:]}
+        fields = {"id": id, "api": self.api, "model": self.model, "ended": self.ended, "tokens": len(self.tokens)}
+        return {**fields, "at": round(self.at), "excerpt": " ".join(self.prompt.text[-400:].split())[-EXCERPT:]}
 
 
 class Inspector:

@@ -104,9 +104,11 @@ class RedisState:
         one, is_in = f"{self.me}:{next(self._turns)}", False
         self._entering.setdefault(owner, set()).add(one)
         try:
-            said, left = await self._link.ask(lambda: self._ask_in(one, owner, quota))
-            if said != b"in":
-                raise too_many(quota.concurrent) if said == b"open" else used_up(quota.tokens_per_minute, float(left))
+            state, left = await self._link.ask(lambda: self._ask_in(one, owner, quota))
+            if state != b"in":
+                raise (
+                    too_many(quota.concurrent) if state == b"open" else used_up(quota.tokens_per_minute, float(left))
+                )
             is_in = True
         except StateError as error:
             if self._link.is_up:
@@ -283,16 +285,16 @@ class RedisState:
     def _opened(self, owner: str, key: str, items: bytes, response: bytes) -> tuple[list[Any], dict[str, Any]]:
         """What was stored. Others may have written there, so it must look like what a gateway stores."""
         try:
-            said, answered = self._seal.opened(f"{key} input", items), self._seal.opened(f"{key} response", response)
-            objects = [*said, answered, *answered["output"]]
-            lists = isinstance(said, list) and isinstance(answered["output"], list)
+            given, answered = self._seal.opened(f"{key} input", items), self._seal.opened(f"{key} response", response)
+            objects = [*given, answered, *answered["output"]]
+            lists = isinstance(given, list) and isinstance(answered["output"], list)
             if not lists or not all(isinstance(one, dict) for one in objects):
                 raise ValueError("a stored response is not one")
             if not isinstance(answered["status"], str) or self._seal.name(owner, answered["id"]) != key:
                 raise ValueError("a stored response is another one")
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise StateError(f"a stored response cannot be read: {error}") from error
-        return said, answered
+        return given, answered
 
     async def item(self, owner: str, id: str) -> dict[str, Any] | None:
         name = self._seal.name(owner, "item", id)

@@ -37,7 +37,7 @@ def _known(reason: str | None) -> str:
 class RequestRecord:
     """A request. Its end is recorded once.
 
-    id: the client's own `x-request-id`, or a new one. said: the answer's part of the log, once there is an answer.
+    id: the client's own `x-request-id`, or a new one. answer: the answer's part of the log, once there is an answer.
     """
 
     def __init__(self, api: str, headers: Mapping[str, str], metrics: Metrics, spans: Spans | None = None) -> None:
@@ -70,7 +70,7 @@ class RequestRecord:
         self._ended = False
         self.steered: Steered | None = None
         """What keeps its first generation to what it asks."""
-        self.said: dict[str, Any] = {}
+        self.answer: dict[str, Any] = {}
         self.contents: dict[str, Any] = {}
         """What was asked and answered, where the log has it."""
 
@@ -137,8 +137,8 @@ class RequestRecord:
         for stream, reason in zip(streams, reasons):
             metrics.finishes.labels(self.api, model, reason).inc()
             self._count_calls(stream.parser.calls, reason)
-        self.said = {"prompt_tokens": prompt_tokens, "completion_tokens": written, "reasoning_tokens": reasoning}
-        self.said |= {"finish": reasons[0] if reasons else None, "deviations": dict(codes)}
+        self.answer = {"prompt_tokens": prompt_tokens, "completion_tokens": written, "reasoning_tokens": reasoning}
+        self.answer |= {"finish": reasons[0] if reasons else None, "deviations": dict(codes)}
         return int(prompt_tokens + written)
 
     def left(self) -> int:
@@ -170,17 +170,17 @@ class RequestRecord:
         metrics.outcomes.labels(self.api, self.model, outcome).inc()
         if self.complete:
             metrics.seconds.labels(self.api, self.model).observe(seconds)
-        said = {"request": self.id, "api": self.api, "model": self.model, "key": self.owner, "stream": self.stream}
-        said |= {"status": self.status, "outcome": outcome, "error": self.error, "seconds": round(seconds, 4)}
+        fields = {"request": self.id, "api": self.api, "model": self.model, "key": self.owner, "stream": self.stream}
+        fields |= {"status": self.status, "outcome": outcome, "error": self.error, "seconds": round(seconds, 4)}
         if self._first is not None:
-            said["first_token_seconds"] = round(self._first - self._began, 4)
+            fields["first_token_seconds"] = round(self._first - self._began, 4)
         if self.unsupported.passed:
-            said["passed_over"] = self.unsupported.listed()
+            fields["passed_over"] = self.unsupported.listed()
         if self.stored is False:
-            said["stored"] = False
+            fields["stored"] = False
         if self.steered is not None:
-            said["steered"] = self.steered
-        log.info("%s", json.dumps({**said, **self.said, **self.contents}))
+            fields["steered"] = self.steered
+        log.info("%s", json.dumps({**fields, **self.answer, **self.contents}))
         if self._span is not None:
             self._span.end(self)
 

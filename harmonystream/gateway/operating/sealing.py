@@ -44,8 +44,8 @@ class Seal:
 
     def name(self, *parts: str) -> str:
         """A name of bounded length, made from names that clients or operators chose."""
-        said = json.dumps(parts).encode()  # an id may have lone surrogates
-        return blake2b(said, digest_size=16, key=self._key).hexdigest()
+        data = json.dumps(parts).encode()  # an id may have lone surrogates
+        return blake2b(data, digest_size=16, key=self._key).hexdigest()
 
     def packed(self, name: str, value: Any) -> bytes:
         """This value as sealed JSON."""

@@ -98,8 +98,8 @@ class Store:
 
         Raises `sqlite3.Error` if it cannot be kept, for example because the disk is full.
         """
-        said, answered = json.dumps(items), json.dumps(response)
-        size = len(said) + len(answered)
+        given, answered = json.dumps(items), json.dumps(response)
+        size = len(given) + len(answered)
         if size > self._most_size or self._most < 1:
             return False
         key, run = _key(owner, response["id"]), self._database.execute
@@ -107,7 +107,7 @@ class Store:
             self._delete("key = ?", key)
             made = run(
                 "INSERT INTO responses (owner, key, input, response, size, ends) VALUES (?, ?, ?, ?, ?, ?)",
-                (owner, key, said, answered, size, time() + self._seconds),
+                (owner, key, given, answered, size, time() + self._seconds),
             )
             add = "ON CONFLICT (owner) DO UPDATE SET count = count + 1, size = size + excluded.size"
             run(f"INSERT INTO owners VALUES (?, 1, ?) {add}", (owner, size))

@@ -45,7 +45,7 @@ class RequestSpan:
 
     def end(self, record: RequestRecord) -> None:
         """End the span. It gets OpenTelemetry's attributes for generative AI, and no content."""
-        span, said = self._span, record.said
+        span, answer = self._span, record.answer
         if not span.is_recording():
             return
         if record.model:
@@ -56,11 +56,11 @@ class RequestSpan:
             "http.response.status_code": record.status,
             "harmonystream.api": record.api,
             "harmonystream.request_id": record.id,
-            "gen_ai.usage.input_tokens": said.get("prompt_tokens"),
-            "gen_ai.usage.output_tokens": said.get("completion_tokens"),
-            "gen_ai.usage.reasoning.output_tokens": said.get("reasoning_tokens"),
-            "gen_ai.response.finish_reasons": [said["finish"]] if said else None,
-            "harmonystream.deviations": sum(said.get("deviations", {}).values()) if said else None,
+            "gen_ai.usage.input_tokens": answer.get("prompt_tokens"),
+            "gen_ai.usage.output_tokens": answer.get("completion_tokens"),
+            "gen_ai.usage.reasoning.output_tokens": answer.get("reasoning_tokens"),
+            "gen_ai.response.finish_reasons": [answer["finish"]] if answer else None,
+            "harmonystream.deviations": sum(answer.get("deviations", {}).values()) if answer else None,
             "error.type": record.error,
         }
         for name, value in values.items():

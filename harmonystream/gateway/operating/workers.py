@@ -73,8 +73,8 @@ def _shared_folder() -> str:
     try:
         return tempfile.mkdtemp(prefix="harmonystream-")
     except FileNotFoundError as error:  # an error without a file name would be taken for one of the output
-        said = "workers share a folder here: set TMPDIR to one that can be written"
-        raise OSError(error.errno, said, "/tmp") from None
+        advice = "workers share a folder here: set TMPDIR to one that can be written"
+        raise OSError(error.errno, advice, "/tmp") from None
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -27,7 +27,7 @@ def offer_custom(request: ApiRequest) -> None:
 def _function(request: ApiRequest, tool: dict[str, Any]) -> dict[str, Any]:
     given = fields_of(tool)
     name, description, form = given["name"], given.get("description"), given.get("format")
-    said = description if isinstance(description, str) else ""
+    shown = description if isinstance(description, str) else ""
     if isinstance(form, dict) and form.get("type") == "grammar":
         inner = form.get("grammar")
         rules = inner if isinstance(inner, dict) else form
@@ -38,10 +38,10 @@ def _function(request: ApiRequest, tool: dict[str, Any]) -> dict[str, Any]:
         what = f"The grammar of the tool {name} cannot be enforced: the engine continues a prompt."
         refusal = Refused(400, what, param="tools", code="unsupported_parameter")
         request.unsupported.meet(f"the grammar of {name}", refusal, adds=True)
-        said = f"{said}\n\nThe input must fit this grammar ({syntax}):\n{definition}".strip()
+        shown = f"{shown}\n\nThe input must fit this grammar ({syntax}):\n{definition}".strip()
     text = {"type": "string", "description": "The input, as plain text."}
     schema = {"type": "object", "properties": {INPUT: text}, "required": [INPUT]}
-    function = {"name": name, **({"description": said} if said else {}), "parameters": schema}
+    function = {"name": name, **({"description": shown} if shown else {}), "parameters": schema}
     return {"type": "function", "function": function} if request.api == "chat" else {"type": "function", **function}
 
 

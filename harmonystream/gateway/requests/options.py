@@ -62,7 +62,7 @@ def _engine(to: str, check: Check) -> Option:
 
 _NOT_STORED = "conversations are not stored here; send the whole conversation"
 _NO_MODERATION = _refused("the gateway does not moderate")
-_TOOLS_HERE = "which tools run here, and how often, is said in the gateway's settings"
+_TOOLS_HERE = "the gateway's settings decide which tools run here, and how often"
 
 _EFFORT = Option("read", one_of(*EFFORTS))
 _SUMMARY = _noted(one_of("auto", "concise", "detailed"))

@@ -159,8 +159,8 @@ def _picked(choice: Any, known: Collection[Any], here: Collection[str]) -> Colle
         if name is None:
             return here
     if not isinstance(name, str) or name not in known:
-        said = repr(name[:64]) if isinstance(name, str) else "a tool without a name"
-        raise _wrong(f"tool_choice names {said}. The tools that may be named are {listed(known)}.")
+        shown = repr(name[:64]) if isinstance(name, str) else "a tool without a name"
+        raise _wrong(f"tool_choice names {shown}. The tools that may be named are {listed(known)}.")
     return (name,)
 
 

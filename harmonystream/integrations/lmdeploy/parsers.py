@@ -167,14 +167,14 @@ class Reads:
             return [(DeltaMessage(role="assistant", content=""), False)]
         if self._deltas is None:
             count_stream("names")
-        said = self._said(delta_token_ids, last=more.get("final", False))
-        if not any(said):
+        delta = self._delta(delta_token_ids, last=more.get("final", False))
+        if not any(delta):
             return []
-        calls = [self._call(call) for call in said.calls]
+        calls = [self._call(call) for call in delta.calls]
         message = DeltaMessage(
             role="assistant",
-            content=said.content or None,
-            reasoning_content=said.reasoning or None,
+            content=delta.content or None,
+            reasoning_content=delta.reasoning or None,
             tool_calls=calls or None,
         )
         return [(message, bool(calls))]
@@ -184,27 +184,27 @@ class Reads:
     ) -> tuple[str | None, list[ToolCall] | None, str | None]:
         """The content, the calls and the reasoning of a whole output."""
         self._deltas, self._read = None, 0
-        said = self._said(token_ids or (), last=True)
+        delta = self._delta(token_ids or (), last=True)
         calls: dict[int, ToolCall] = {}
-        for call in said.calls:
+        for call in delta.calls:
             if call.name is None:
                 calls[call.index].function.arguments += call.arguments
             else:
                 function = FunctionCall(name=call.name, arguments=call.arguments)
                 calls[call.index] = ToolCall(id=_id_of(call), function=function)
-        return said.content or None, list(calls.values()) or None, said.reasoning or None
+        return delta.content or None, list(calls.values()) or None, delta.reasoning or None
 
-    def _said(self, ids: Sequence[int], *, last: bool) -> Delta:
+    def _delta(self, ids: Sequence[int], *, last: bool) -> Delta:
         if self._deltas is None:
             tools = self._tools or (HIDDEN if self.hides else [])
             self._deltas = Deltas(parser_for(self.model, tools, self.prompt), self.model.format)
         self._read += len(ids)
-        said = self._deltas.feed(self._shown(ids) if last else ids)
+        delta = self._deltas.feed(self._shown(ids) if last else ids)
         if last:
-            said = joined(said, self._deltas.finish("length" if self._is_cut(ids) else None))
+            delta = joined(delta, self._deltas.finish("length" if self._is_cut(ids) else None))
             count_repairs(self._deltas.parser)
         self.reasoning_tokens = self._deltas.parser.usage.reasoning
-        return said if self._tools else said._replace(calls=())
+        return delta if self._tools else delta._replace(calls=())
 
     def _shown(self, ids: Sequence[int]) -> Sequence[int]:
         """The ids at the end of an output, without the one that ended it, if a stop word did."""

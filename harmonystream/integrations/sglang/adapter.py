@@ -61,11 +61,11 @@ class Adapter:
         """The reasoning, the content and the calls of a whole output, and its finish reason."""
         reader = self.chat_reader(request)
         matched = None if request.no_stop_trim else (finish_reason or {}).get("matched")
-        said = reader.read(reader.before(output_ids, matched), last=True, finish=finish_reason)
-        if not said.calls:
-            return said.reasoning or None, said.content, None, finish_reason
+        delta = reader.read(reader.before(output_ids, matched), last=True, finish=finish_reason)
+        if not delta.calls:
+            return delta.reasoning or None, delta.content, None, finish_reason
         made: dict[int, ToolCall] = {}
-        for call in said.calls:
+        for call in delta.calls:
             if call.name is None:
                 made[call.index].function.arguments += call.arguments
             else:
@@ -73,8 +73,8 @@ class Adapter:
                 made[call.index] = ToolCall(id=self.call_id(request, call), index=call.index, function=function)
         if finish_reason is not None and finish_reason["type"] == "stop" and reader.called:
             finish_reason = {**finish_reason, "type": "tool_calls", "matched": None}
-        content = said.content if said.content.strip() else ""
-        return said.reasoning or None, content, list(made.values()), finish_reason
+        content = delta.content if delta.content.strip() else ""
+        return delta.reasoning or None, content, list(made.values()), finish_reason
 
     def stream_chat_chunks(
         self,
@@ -115,14 +115,14 @@ class Adapter:
         """The same for Responses. SGLang makes the items."""
         reader = self._responses_reader(request, separate_reasoning, parse_tool_calls)
         matched = (finish_reason or {}).get("matched")
-        said = reader.read(reader.before(output_ids, matched), last=True, finish=finish_reason)
+        delta = reader.read(reader.before(output_ids, matched), last=True, finish=finish_reason)
         made: dict[int, ToolCallItem] = {}
-        for call in said.calls:
+        for call in delta.calls:
             if call.name is None:
                 made[call.index].parameters += call.arguments
             else:
                 made[call.index] = _item(call)
-        return said.reasoning, said.content, list(made.values())
+        return delta.reasoning, delta.content, list(made.values())
 
     def new_responses_stream(
         self, *, request: Any, require_reasoning: bool, separate_reasoning: bool, parse_tool_calls: bool
@@ -164,8 +164,8 @@ class ResponsesStream:
 
     def step(self, chunk: dict[str, Any], finish_reason: dict[str, Any] | None) -> tuple[str, str, list[ToolCallItem]]:
         """The reasoning, the content and the calls that a chunk adds."""
-        said = self._reader.step(chunk, None if finish_reason is None else finish_reason["type"])
-        return said.reasoning, said.content, [_item(call) for call in said.calls]
+        delta = self._reader.step(chunk, None if finish_reason is None else finish_reason["type"])
+        return delta.reasoning, delta.content, [_item(call) for call in delta.calls]
 
 
 def _item(call: CallDelta) -> ToolCallItem:

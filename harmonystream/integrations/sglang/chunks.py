@@ -34,27 +34,27 @@ class ChatChunks:
         usage: dict[str, Any] | None,
     ) -> list[str]:
         """The chunks for a step. The first one has the log probabilities."""
-        said = self.reader.step(content, finish_reason_type)
+        delta = self.reader.step(content, finish_reason_type)
         deltas: list[str] = []
-        reasoning = said.reasoning
+        reasoning = delta.reasoning
         if not self._streams_reasoning:
             self._reasoning += reasoning
-            over = said.content or said.calls or finish_reason_type is not None
+            over = delta.content or delta.calls or finish_reason_type is not None
             reasoning = self._reasoning if over else ""
             self._reasoning = "" if over else self._reasoning
         if reasoning:
             deltas.append(f'{{"reasoning_content":{to_json(reasoning)}}}')
-        if said.content:
-            deltas.append(f'{{"reasoning_content":null,"content":{to_json(said.content)}}}')
-        if said.calls:
+        if delta.content:
+            deltas.append(f'{{"reasoning_content":null,"content":{to_json(delta.content)}}}')
+        if delta.calls:
             self.called = True
-            calls = ",".join(map(self._call, said.calls))
+            calls = ",".join(map(self._call, delta.calls))
             deltas.append(f'{{"role":null,"content":null,"reasoning_content":null,"tool_calls":[{calls}]}}')
         if logprobs is None and usage is None:
-            return [f"{self._begin}{delta}{_END}" for delta in deltas]
+            return [f"{self._begin}{fields}{_END}" for fields in deltas]
         if logprobs is not None and not deltas:
             deltas.append('{"reasoning_content":null}')
-        return [self._with(delta, None if at else logprobs, usage) for at, delta in enumerate(deltas)]
+        return [self._with(fields, None if at else logprobs, usage) for at, fields in enumerate(deltas)]
 
     def _call(self, call: CallDelta) -> str:
         begins = call.name is not None
@@ -63,8 +63,8 @@ class ChatChunks:
         return f'{{"id":{id},"index":{call.index},"type":"function","function":{function}}}'
 
     def _with(self, delta: str, logprobs: dict[str, Any] | None, usage: dict[str, Any] | None) -> str:
-        said = "" if usage is None else f',"usage":{to_json(usage)}'
-        rest = f'"logprobs":{to_json(logprobs)},"finish_reason":null,"matched_stop":null}}]{said}}}'
+        usage_field = "" if usage is None else f',"usage":{to_json(usage)}'
+        rest = f'"logprobs":{to_json(logprobs)},"finish_reason":null,"matched_stop":null}}]{usage_field}}}'
         return f"{self._begin}{delta},{rest}\n\n"
 
 

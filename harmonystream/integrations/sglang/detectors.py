@@ -83,17 +83,17 @@ class NamedToolDetector(BaseFormatDetector):  # type: ignore[misc]
         return Parser(self._row, tools=None if tools is None else tool_dicts(tools), start=start)
 
 
-def _whole_calls(said: Delta) -> Delta:
+def _whole_calls(delta: Delta) -> Delta:
     calls: dict[int, Any] = {}
-    for call in said.calls:
+    for call in delta.calls:
         before = calls.get(call.index)
         calls[call.index] = call if before is None else before._replace(arguments=before.arguments + call.arguments)
-    return Delta(said.reasoning, said.content, tuple(calls.values()))
+    return Delta(delta.reasoning, delta.content, tuple(calls.values()))
 
 
-def _result(said: Delta) -> Any:
-    items = [ToolCallItem(tool_index=call.index, name=call.name, parameters=call.arguments) for call in said.calls]
-    return ToolResult(normal_text=said.reasoning + said.content, calls=items)
+def _result(delta: Delta) -> Any:
+    items = [ToolCallItem(tool_index=call.index, name=call.name, parameters=call.arguments) for call in delta.calls]
+    return ToolResult(normal_text=delta.reasoning + delta.content, calls=items)
 
 
 class NamedReasoningDetector(BaseReasoningFormatDetector):  # type: ignore[misc]
@@ -122,18 +122,18 @@ class NamedReasoningDetector(BaseReasoningFormatDetector):  # type: ignore[misc]
         return list(self._ends[:1])
 
     def detect_and_parse(self, text: str) -> Any:
-        said = Deltas(self._parser(text), self._row).whole(text)
-        return ReasoningResult(normal_text=said.content, reasoning_text=said.reasoning)
+        delta = Deltas(self._parser(text), self._row).whole(text)
+        return ReasoningResult(normal_text=delta.content, reasoning_text=delta.reasoning)
 
     def parse_streaming_increment(self, new_text: str) -> Any:
         if self._reader is None:
             self._reader = Deltas(self._parser(new_text), self._row)
-        said = self._reader.feed(new_text)
-        return ReasoningResult(normal_text=said.content, reasoning_text=said.reasoning)
+        delta = self._reader.feed(new_text)
+        return ReasoningResult(normal_text=delta.content, reasoning_text=delta.reasoning)
 
     def finish(self) -> Any:
-        said = Delta("", "", ()) if self._reader is None else self._reader.finish()
-        return ReasoningResult(normal_text=said.content, reasoning_text=said.reasoning)
+        delta = Delta("", "", ()) if self._reader is None else self._reader.finish()
+        return ReasoningResult(normal_text=delta.content, reasoning_text=delta.reasoning)
 
     def _parser(self, first: str) -> Parser:
         """first: the beginning of the text. It may open reasoning that the prompt has already opened."""

@@ -202,8 +202,8 @@ class _Logprobs:
             if not get_serving().incremental_streaming_output:
                 entries = entries[before:]
             new = self._count - before  # the lists may be longer by now, because they belong to the request
-            said = self._serving._process_streaming_logprobs(content, before, self._count).content
-            self._held.add([tid for _, tid, _ in entries[:new]], said[:new])
+            logprobs = self._serving._process_streaming_logprobs(content, before, self._count).content
+            self._held.add([tid for _, tid, _ in entries[:new]], logprobs[:new])
         return self._held.feed(stream, ids)
 
     def rest(self, frames: bytes) -> bytes:

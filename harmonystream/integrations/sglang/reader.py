@@ -117,26 +117,26 @@ class Reader:
 
     def read(self, ids: Sequence[int], *, last: bool, finish: dict[str, Any] | None) -> Delta:
         """The delta of ids. finish: SGLang's reason, if they are the last ids."""
-        said = self._deltas.feed(ids)
+        delta = self._deltas.feed(ids)
         if last:
             stopped = isinstance((finish or {}).get("matched"), str)  # the model has not stopped by itself
-            said = joined(said, self._deltas.finish(None if stopped else finish))
+            delta = joined(delta, self._deltas.finish(None if stopped else finish))
             count_repairs(self.parser)
-        if self._hides and said.calls:
-            said = said._replace(calls=())
-        return said if self._separate else self._unseparated(said, last=last)
+        if self._hides and delta.calls:
+            delta = delta._replace(calls=())
+        return delta if self._separate else self._unseparated(delta, last=last)
 
-    def _unseparated(self, said: Delta, *, last: bool) -> Delta:
+    def _unseparated(self, delta: Delta, *, last: bool) -> Delta:
         text = ""
-        if said.reasoning:
-            text = (
-                said.reasoning if self._thinking else self._marker(self._model.markup.reasoning_start) + said.reasoning
-            )
+        if delta.reasoning:
+            text = delta.reasoning
+            if not self._thinking:
+                text = self._marker(self._model.markup.reasoning_start) + text
             self._thinking = True
-        if self._thinking and (said.content or said.calls):
+        if self._thinking and (delta.content or delta.calls):
             text += self._marker(self._model.markup.reasoning_end)
             self._thinking = False
-        return Delta("", text + said.content, said.calls)
+        return Delta("", text + delta.content, delta.calls)
 
     def _marker(self, ids: tuple[int, ...]) -> str:
         return self._model.vocab.token_bytes(ids[0]).decode() if ids else ""

@@ -169,8 +169,8 @@ class _Derenderer:
             metrics=generate_chunk.metrics,
         )
         context = stock._logprob_context_tail(state.logprob_context_token_ids, choice.token_ids or [] if choice else [])
-        said = self._signed(stream._replace(seen=parser.output.deltas.seen), read)
-        return chunk, StreamState(logprob_context_token_ids=context, role_sent=stream.role, harmonystream=said)
+        signed = self._signed(stream._replace(seen=parser.output.deltas.seen), read)
+        return chunk, StreamState(logprob_context_token_ids=context, role_sent=stream.role, harmonystream=signed)
 
     def _choice(
         self,
@@ -245,11 +245,11 @@ class _Derenderer:
         saved = unpack(base64.b64decode(state.harmonystream, validate=True), self._key)
         if saved.api != _API:
             raise ValueError("stream_state is that of another kind of stream")
-        said = State(json_object(saved.state))
+        fields = State(json_object(saved.state))
         model = parser.model
         read = Parser.from_bytes(saved.parser, model.vocab, format=model.format, tools=parser.tools)
-        counts, flags = (said.count("choice"), said.count("created")), (said.flag("role"), said.flag("calls"))
-        stream = _Stream(said.text("request"), *counts, *flags, said.count("seen"), read)
+        counts, flags = (fields.count("choice"), fields.count("created")), (fields.flag("role"), fields.flag("calls"))
+        stream = _Stream(fields.text("request"), *counts, *flags, fields.count("seen"), read)
         if (stream.request, stream.choice) != (request, index if choice is not None else stream.choice):
             raise ValueError("stream_state is that of another request, or of another choice")
         return stream
@@ -257,8 +257,8 @@ class _Derenderer:
     def _signed(self, stream: _Stream, parser: Parser) -> str:
         fields = stream._asdict()
         del fields["parser"]
-        said = to_json(fields).encode()
-        data = pack(Saved(_API, False, 0, parser.to_bytes(), b"", said, b"", b""), self._key)
+        text = to_json(fields).encode()
+        data = pack(Saved(_API, False, 0, parser.to_bytes(), b"", text, b"", b""), self._key)
         return base64.b64encode(data).decode()
 
 

@@ -216,8 +216,8 @@ def _states(processor: Any, result: Any) -> list[Any]:
         alone = state.queue is states[0].queue and state.prompt_token_ids is result.prompt_token_ids
         held = state.streaming_input or state.stream_interval > 1 or state.sampling_mask_chunks
         logprobs = state.logprobs_processor
-        said = logprobs.num_logprobs is not None or logprobs.num_prompt_logprobs is not None
-        if not alone or held or said or state.output_kind.name != "DELTA":
+        logged = logprobs.num_logprobs is not None or logprobs.num_prompt_logprobs is not None
+        if not alone or held or logged or state.output_kind.name != "DELTA":
             return []
     return states
 

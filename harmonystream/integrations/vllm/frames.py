@@ -71,11 +71,11 @@ class _Writer(Protocol):
     def __init__(self, serving: Any, request: Any, parsers: list[Any], answer: _Answer) -> None: ...
     def start(self) -> bytes: ...
     def finish(self, index: int, output: Any, usage: dict[str, Any] | None) -> bytes: ...
-    def error(self, said: Any) -> bytes:
-        """said: vLLM's ErrorInfo."""
+    def error(self, info: Any) -> bytes:
+        """info: vLLM's ErrorInfo."""
 
     @staticmethod
-    def refusal(id: str, model: str, said: Any) -> bytes:
+    def refusal(id: str, model: str, info: Any) -> bytes:
         """All frames of a stream that the engine refused before its first output."""
 
 
@@ -155,8 +155,8 @@ class _Frames:
             _log.exception("harmonystream_frames: a stream has ended with an error")
             if direct is not None:
                 await direct.settle(raises=False)
-            said = serving.create_error_response(error).error
-            yield response.writer.error(said) if response is not None else self._writer.refusal(request_id, model, said)
+            info = serving.create_error_response(error).error
+            yield response.writer.error(info) if response is not None else self._writer.refusal(request_id, model, info)
         finally:
             if direct is not None:
                 direct.close()
@@ -316,12 +316,12 @@ class _ChatWriter:
     def finish(self, index: int, output: Any, usage: dict[str, Any] | None) -> bytes:
         return self.choices[index].finish(output.finish_reason, usage, stop_reason=output.stop_reason)
 
-    def error(self, said: Any) -> bytes:
-        return next((s.error(said.message, type=said.type) for s in self.choices if not s.ended), b"")
+    def error(self, info: Any) -> bytes:
+        return next((s.error(info.message, type=info.type) for s in self.choices if not s.ended), b"")
 
     @staticmethod
-    def refusal(id: str, model: str, said: Any) -> bytes:
-        return ChatStream(id=id, model=model, created=int(time.time())).error(said.message, type=said.type)
+    def refusal(id: str, model: str, info: Any) -> bytes:
+        return ChatStream(id=id, model=model, created=int(time.time())).error(info.message, type=info.type)
 
 
 class _MessagesWriter:
@@ -350,9 +350,9 @@ class _MessagesWriter:
         stop = output.stop_reason if isinstance(output.stop_reason, str) else None
         return self.choices[0].finish(output.finish_reason, usage, stop_sequence=stop)
 
-    def error(self, said: Any) -> bytes:
-        return self.choices[0].error(said.message, type=translate_error_type(said.code))
+    def error(self, info: Any) -> bytes:
+        return self.choices[0].error(info.message, type=translate_error_type(info.code))
 
     @staticmethod
-    def refusal(id: str, model: str, said: Any) -> bytes:
-        return MessagesStream(id=id, model=model).error(said.message, type=translate_error_type(said.code))
+    def refusal(id: str, model: str, info: Any) -> bytes:
+        return MessagesStream(id=id, model=model).error(info.message, type=translate_error_type(info.code))

@@ -120,12 +120,12 @@ class HarmonystreamParser(DelegatingParser):
         """The reasoning, the content and the calls of a whole output."""
         self._initialize_history_tool_call_cnt(request)
         output = self.output = self._new_output(request)
-        said = output.add(list(model_output_token_ids), model_output, last=True)
+        delta = output.add(list(model_output_token_ids), model_output, last=True)
         count_repairs(output.parser)
-        calls = self._whole_calls(said.calls) if self._shows_calls(request) else []
+        calls = self._whole_calls(delta.calls) if self._shows_calls(request) else []
         self._count_invocation(request, bool(calls), streams=False)
-        content = said.content if not calls or said.content.strip() else ""
-        return said.reasoning or None, content or None, calls or None
+        content = delta.content if not calls or delta.content.strip() else ""
+        return delta.reasoning or None, content or None, calls or None
 
     def _whole_calls(self, deltas: Sequence[CallDelta]) -> list[FunctionCall]:
         calls: dict[int, FunctionCall] = {}
@@ -155,19 +155,19 @@ class HarmonystreamParser(DelegatingParser):
                 self.prompt = prompt_token_ids
             self.output = self._new_output(request)
             count_stream("names")
-        said = self.output.add(delta_token_ids, delta_text, last=finished)
+        delta = self.output.add(delta_token_ids, delta_text, last=finished)
         if finished:
             count_repairs(self.output.parser)
-        return self._message(said, request)
+        return self._message(delta, request)
 
-    def _message(self, said: Delta, request: Any) -> DeltaMessage | None:
+    def _message(self, delta: Delta, request: Any) -> DeltaMessage | None:
         fields: dict[str, Any] = {}
-        if said.reasoning and request.include_reasoning:
-            fields["reasoning"] = said.reasoning
-        if said.content:
-            fields["content"] = said.content
-        if said.calls and self._shows_calls(request):
-            fields["tool_calls"] = [self._call(call) for call in said.calls]
+        if delta.reasoning and request.include_reasoning:
+            fields["reasoning"] = delta.reasoning
+        if delta.content:
+            fields["content"] = delta.content
+        if delta.calls and self._shows_calls(request):
+            fields["tool_calls"] = [self._call(call) for call in delta.calls]
         if self._tool_parser is not None:
             self._count_invocation(request, "tool_calls" in fields, streams=True)
         return DeltaMessage(**fields) if fields else None

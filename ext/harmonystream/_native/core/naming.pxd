@@ -6,7 +6,8 @@ cdef extern from *:
     static newfunc hs_unnamed_new;           /* of the one class of this module */
 
     static PyObject *hs_named_new(PyTypeObject *type, PyObject *args, PyObject *options) {
-        PyObject *made = hs_unnamed_new(type, args, options), *kind, *error, *trace, *text, *said = NULL, *old, *name;
+        PyObject *made = hs_unnamed_new(type, args, options);
+        PyObject *kind, *error, *trace, *text, *message = NULL, *old, *name;
         const char *dot;
         if (made != NULL || !PyErr_ExceptionMatches(PyExc_TypeError)) return made;
         PyErr_Fetch(&kind, &error, &trace);
@@ -15,15 +16,15 @@ cdef extern from *:
         dot = strrchr(type->tp_name, '.');
         name = PyUnicode_FromFormat("%s()", dot == NULL ? type->tp_name : dot + 1);
         if (text != NULL && old != NULL && name != NULL && PyUnicode_Contains(text, old) == 1)
-            said = PyUnicode_Replace(text, old, name, 1);
+            message = PyUnicode_Replace(text, old, name, 1);
         Py_XDECREF(text); Py_XDECREF(old); Py_XDECREF(name);
-        if (said == NULL) {
+        if (message == NULL) {
             PyErr_Clear();
             PyErr_Restore(kind, error, trace);
             return NULL;
         }
-        PyErr_SetObject(kind, said);
-        Py_DECREF(said); Py_XDECREF(kind); Py_XDECREF(error); Py_XDECREF(trace);
+        PyErr_SetObject(kind, message);
+        Py_DECREF(message); Py_XDECREF(kind); Py_XDECREF(error); Py_XDECREF(trace);
         return NULL;
     }
 

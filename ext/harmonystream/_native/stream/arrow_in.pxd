@@ -58,7 +58,7 @@ cdef inline bint is_text(Rows rows) noexcept nogil:
 cdef inline bint text_at(Rows rows, int64_t i, const uint8_t** p, int64_t* n) noexcept nogil:
     """The text of row i. False: it lies outside of its buffers."""
     cdef const uint8_t* view
-    cdef int32_t[4] said               # size; then 12 bytes of text, or its beginning, its block, and where it begins
+    cdef int32_t[4] fields             # size; then 12 bytes of text, or its beginning, its block, and where it begins
     cdef int64_t begin
     if rows.kind == STRING:
         begin = offset_at(rows, i)
@@ -66,12 +66,12 @@ cdef inline bint text_at(Rows rows, int64_t i, const uint8_t** p, int64_t* n) no
         n[0] = offset_at(rows, i + 1) - begin
         return begin >= 0 and n[0] >= 0
     view = rows.values + 16 * (rows.first + i)
-    memcpy(said, view, 16)
-    n[0] = said[0]
+    memcpy(fields, view, 16)
+    n[0] = fields[0]
     p[0] = view + 4
     if 0 <= n[0] <= 12:
         return True
-    if n[0] < 0 or not 0 <= said[2] < rows.n_blocks or said[3] < 0 or said[3] + n[0] > rows.sizes[said[2]]:
+    if n[0] < 0 or not 0 <= fields[2] < rows.n_blocks or fields[3] < 0 or fields[3] + n[0] > rows.sizes[fields[2]]:
         return False
-    p[0] = <const uint8_t*>rows.blocks[said[2]] + said[3]
-    return rows.blocks[said[2]] != NULL
+    p[0] = <const uint8_t*>rows.blocks[fields[2]] + fields[3]
+    return rows.blocks[fields[2]] != NULL

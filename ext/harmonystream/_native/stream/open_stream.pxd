@@ -20,13 +20,13 @@ cdef struct Guard:
 
 # A stream's place in a batch. Plain tokens are taken here alone, if they are of reasoning, of content, or inside a
 # string of arguments. So a step of many streams reads their places, which lie in a row, and not the streams, which lie
-# anywhere. settle() tells the stream.
+# anywhere. settle() brings the stream up to date.
 cdef struct Place:
     const Guard* guard
-    int64_t position               # the stream's, without the tokens that it has not been told
+    int64_t position               # the stream's, without the tokens that it has not counted
     int32_t calls
-    uint32_t untold                # plain tokens that the stream has not been told
-    uint32_t quiet                 # bytes of these, in arguments
+    uint32_t uncounted             # plain tokens that the stream has not counted
+    uint32_t uncounted_bytes       # bytes of these, in arguments
     uint8_t fast                   # the stream's, or 0: then tokens are read by the stream
     uint8_t look, want             # its shortcut_look and shortcut_want, of arguments with QUIET
     uint8_t channel
@@ -37,7 +37,7 @@ cdef class OpenStream(EventMaker):
     cdef Place* place              # in that batch; NULL if there is no batch, or Python has no GIL
     cdef char busy                 # a call is in progress: see claim()
     cdef char slotted              # the stream is in a batch
-    cdef char stale                # a script has told of a message: open_part() must make its names anew
+    cdef char stale                # templates have written a message: open_part() must make its names anew
     cdef char trims                # newlines next to a tag are dropped
     cdef char watching             # a call is open that has watched values
     cdef char diverted             # and its plain tokens would take the shortcut
@@ -76,7 +76,7 @@ cdef class OpenStream(EventMaker):
 
 
 cdef inline void take_place(Place* place, const Stream* s) noexcept nogil:
-    """From here on, plain tokens are taken in the place, if they may be. Nothing is untold."""
+    """From here on, plain tokens are taken in the place, if they may be. Nothing is uncounted."""
     cdef bint is_json = s.fast == R_ARGUMENTS
     place.fast = 0 if FREE_THREADED or (is_json and (not s.json.in_string or s.json.escape)) else s.fast
     place.look, place.want = s.shortcut_look, s.shortcut_want
@@ -87,15 +87,15 @@ cdef inline void take_place(Place* place, const Stream* s) noexcept nogil:
 
 
 cdef inline void settle(Place* place, Stream* s, bint tagged) noexcept nogil:
-    """Tell the stream which tokens were taken in its place. tagged: its format has tags."""
-    if place.untold:
-        s.usage[s.region] += place.untold
-        s.position += place.untold
+    """Count, in the stream, the tokens that were taken in its place. tagged: its format has tags."""
+    if place.uncounted:
+        s.usage[s.region] += place.uncounted
+        s.position += place.uncounted
         s.attributed = s.position
         if tagged:
             s.tags.line_start = 0
-        s.json.count += place.quiet
-        place.untold = place.quiet = 0
+        s.json.count += place.uncounted_bytes
+        place.uncounted = place.uncounted_bytes = 0
 
 
 cdef inline void leave_place(OpenStream stream) noexcept:
@@ -105,9 +105,9 @@ cdef inline void leave_place(OpenStream stream) noexcept:
         settle(stream.place, &stream.s, stream.program.tags != NULL)
 
 
-cdef inline int64_t untold(OpenStream stream) noexcept:
-    """Tokens that the stream has read in its place, and has not been told. They landed in its region."""
-    return 0 if FREE_THREADED or stream.place == NULL else stream.place.untold
+cdef inline int64_t uncounted(OpenStream stream) noexcept:
+    """Tokens that were read in the stream's place, and that it has not counted. They landed in its region."""
+    return 0 if FREE_THREADED or stream.place == NULL else stream.place.uncounted
 
 
 cdef inline bint is_free(OpenStream stream) noexcept:

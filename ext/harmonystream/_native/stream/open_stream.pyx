@@ -187,7 +187,7 @@ cdef class OpenStream(EventMaker):
     @property
     def position(self):
         """Tokens fed so far (text mode: bytes; a possible beginning of a marker is not yet counted)."""
-        return self.s.position + untold(self)
+        return self.s.position + uncounted(self)
 
     @property
     def calls(self):
@@ -197,7 +197,7 @@ cdef class OpenStream(EventMaker):
     @property
     def usage(self):
         """Tokens (text mode: bytes) per region so far, as `Usage`."""
-        cdef int64_t newest = untold(self)
+        cdef int64_t newest = uncounted(self)
         return Usage(*[self.s.usage[k] + (newest if k == self.s.region else 0) for k in range(N_REGIONS)])
 
     @property

@@ -205,7 +205,7 @@ cdef bint take_plain(Slot* slot, const Context* c, uint32_t tid) noexcept nogil:
     cdef Place* place = &slot.place
     cdef Stream* s
     if is_plain_here(place, t, tid):
-        if not plain_record(c, tid, place.fast, place.channel, place.calls, place.position + place.untold):
+        if not plain_record(c, tid, place.fast, place.channel, place.calls, place.position + place.uncounted):
             return False
         count_plain(place, t, tid)
         return True

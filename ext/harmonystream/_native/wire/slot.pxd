@@ -95,9 +95,9 @@ cdef inline bint is_plain_here(const Place* place, const Tables* t, uint32_t tid
 
 cdef inline void count_plain(Place* place, const Tables* t, uint32_t tid) noexcept nogil:
     """The token was taken in the place."""
-    place.untold += 1
+    place.uncounted += 1
     if place.fast == R_ARGUMENTS:
-        place.quiet += t.offset[tid + 1] - t.offset[tid]
+        place.uncounted_bytes += t.offset[tid + 1] - t.offset[tid]
 
 
 cdef inline Stream* stream_of(Slot* slot, const Context* c, uint32_t tid) noexcept nogil:

@@ -20,7 +20,7 @@ from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.utf8 cimport utf8_is_whole, without_surrogates
 from harmonystream._native.stream.events cimport *
-from harmonystream._native.stream.open_stream cimport Place, check_memory, untold
+from harmonystream._native.stream.open_stream cimport Place, check_memory, uncounted
 from harmonystream._native.stream.parser cimport Parser, plain_token, take_ids
 from harmonystream._native.stream.plain_piece cimport Piece, account_piece
 from harmonystream._native.wire.json_filter cimport A_TEXT, Arguments, Filter, opening_of
@@ -61,7 +61,7 @@ cdef class SseWriter:
     item), the id of an item of text. _answer_end(kind, text, name), for the item that ends: its seal, and the logprobs
     of its text, twice, as JSON. _answer_tokens(start, stop, last), the logprobs and ids of these tokens as JSON, and
     _tokens_written(delta, used), whether they were sent. _answer_reason(reason, calls), the API's word for it, and what
-    is said beside it. _feed_with(ids, logprobs), the bytes for all that is fed with logprobs, or while `_watched` is
+    is written beside it. _feed_with(ids, logprobs), the bytes for all that is fed with logprobs, or while `_watched` is
     set.
 
     feed(), feed_text(), start, finish and error raise RuntimeError in a second thread, and in a callback that they
@@ -199,7 +199,7 @@ cdef class SseWriter:
         return 0
 
     cdef int check_fresh(self) except -1:
-        if self.parser.s.position or untold(self.parser) or self.parser.s.finished:
+        if self.parser.s.position or uncounted(self.parser) or self.parser.s.finished:
             raise ValueError(f"this parser has read up to {self.parser.position}: an emitter would lack its "
                              f"events; give it a fresh one")
         return 0
