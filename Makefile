@@ -14,6 +14,7 @@ LITELLM := .venv-bench-litellm
 OUTPUTS := 10000
 ANSWERS := 1000
 WALKS := 2000
+TOKENS := 1000000000
 ENGINES := .venv-engines
 ENGINES_VLLM := .venv-engines-vllm
 ENGINES_SGLANG := .venv-engines-sglang
@@ -241,6 +242,7 @@ fuzz: $(VENV)/dev
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest tests/gateway/test_app_fuzzed.py tests/gateway/test_app_mutated.py
 	$(BIN)/python tests/fuzz/completeness.py
 	$(BIN)/python tests/fuzz/grammars.py --walks $(WALKS)
+	$(SUPPORT) $(BIN)/python -m fuzz.cutting $(TOKENS)
 	FUZZ_SECONDS=$(FUZZ_SECONDS) PYTHON=$(abspath $(BIN))/python bash tests/fuzz/run.sh
 
 # Line tracing makes the modules slow, so they are built and measured in a copy of the tree.

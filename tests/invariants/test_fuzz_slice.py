@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from fuzz import replay, rows, seeds, tag_reference, targets
+from fuzz import cutting, replay, rows, seeds, tag_reference, targets
 
 FINDINGS = sorted(replay.CASES.glob("*.case"))
 SEED, CHANGED = 2, 5_000
@@ -37,6 +37,10 @@ def test_random_inputs(name, tries):
     for _ in range(tries):
         data = targets.encode(name, dice.randbytes(targets.HEAD - 1), dice.randbytes(dice.randrange(300)))
         targets.run(data)
+
+
+def test_long_streams_in_two_cuts():
+    assert list(cutting.run_all(200_000, SEED)) == []
 
 
 def changed(data: bytes, other: bytes, dice: random.Random) -> bytes:
