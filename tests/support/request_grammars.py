@@ -7,11 +7,12 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from host_scenarios import FORMATS, ids_of
+from openai import omit
 from wire_scenarios import Call, Scenario, Text, write
 
 
 class Ask(NamedTuple):
-    """choice: `tool_choice`. strict: of the tool f. form: is there a form of the answer?"""
+    """choice: `tool_choice`. None: the request has no tools. strict: of the tool f. form: has the answer a form?"""
 
     choice: Any
     strict: bool
@@ -20,14 +21,16 @@ class Ask(NamedTuple):
 
     @property
     def constrained(self) -> bool:
-        return self.choice != "auto" or self.strict or not self.parallel or self.form
+        return self.form or (self.choice is not None and (self.choice != "auto" or self.strict or not self.parallel))
 
 
 NAMED = {"type": "function", "function": {"name": "f"}}
-ASKS = [Ask(*each) for each in product(("auto", "required", NAMED), (False, True), (True, False), (False, True))]
+_CALLS = [Ask(*each) for each in product(("auto", "required", NAMED), (False, True), (True, False), (False, True))]
+_FORMS = [Ask("none", False, True, True), Ask(None, False, True, True)]
 OUTPUTS: dict[str, tuple[Text | Call, ...]] = {
     "an answer": (Text("content", "Hello there."),),
     "the form": (Text("content", '{"n": 1}'),),
+    "the form after reasoning": (Text("reasoning", "Hm."), Text("content", '{"n": 1}')),
     "another form": (Text("content", '{"n": "x"}'),),
     "a call": (Call("f", '{"i": 1}', {}),),
     "a call after text": (Text("preamble", "One moment."), Call("f", '{"i": 1}', {})),
@@ -40,11 +43,18 @@ OUTPUTS: dict[str, tuple[Text | Call, ...]] = {
 }
 
 
+def asks_of(format: str) -> list[Ask]:
+    """The requests whose grammar is ours. A form without calls is the engine's own, except in headers."""
+    return _CALLS + _FORMS * (format == "harmony")
+
+
 def _is_allowed(ask: Ask, name: str, format: str) -> bool:
     """May a model write this output to the request, if a grammar holds?"""
     called = [item.name for item in OUTPUTS[name] if isinstance(item, Call)]
     if not called:
-        return ask.choice == "auto" and (not ask.form or name == "the form")
+        return ask.choice in ("auto", "none", None) and (not ask.form or name.startswith("the form"))
+    if ask.choice in ("none", None):
+        return False
     if name == "a call after text" and format != "harmony":
         return ask.choice == "auto" and not ask.form
     if len(called) > 1 and (not ask.parallel or format == "harmony"):
@@ -57,6 +67,8 @@ def _is_allowed(ask: Ask, name: str, format: str) -> bool:
 def body(ask: Ask) -> dict[str, Any]:
     """The fields of a Chat request."""
     more = {"response_format": {"type": "json_schema", "json_schema": {"name": "form", "schema": _FORM}}}
+    if ask.choice is None:
+        return {"tools": omit, **more}
     choice = {"tool_choice": ask.choice, "parallel_tool_calls": ask.parallel}
     return {"tools": _tools(ask), **choice, **(more if ask.form else {})}
 
@@ -64,6 +76,8 @@ def body(ask: Ask) -> dict[str, Any]:
 def responses_body(ask: Ask) -> dict[str, Any]:
     """The fields of a request of Responses."""
     more = {"text": {"format": {"type": "json_schema", "name": "form", "schema": _FORM}}}
+    if ask.choice is None:
+        return {"tools": [], **more}
     named = {"type": "function", "name": "f"}
     choice = {"tool_choice": named if ask.choice == NAMED else ask.choice, "parallel_tool_calls": ask.parallel}
     flat = [{"type": "function", "strict": False, **tool["function"]} for tool in _tools(ask)]

@@ -126,13 +126,14 @@ class Reads:
         """
         self._tools = () if request.tool_choice == "none" else tool_dicts(request.tools)
         self.reasoning_tokens = self._read = 0
-        if self.hides and (self._tools or request.tool_choice == "required"):
+        if self.hides:
             self._constrain(request)
         _WAITING.set(self)
 
     def _constrain(self, request: Any) -> None:
-        """Give LMDeploy the grammar of a request with tools. LMDeploy itself makes one only for required calls and for
-        gpt-oss, and drops a form of the answer then. It does not know which tools are strict, so all of them are.
+        """Give LMDeploy the grammar of a request with tools, or with a form of the answer of gpt-oss. LMDeploy itself
+        makes one only for required calls and for gpt-oss, refuses headers that gpt-oss writes, and drops a form beside
+        tools. It does not know which tools are strict, so all of them are.
 
         Raises ValueError if a call is required, and there is no tool, or the format has no calls.
         """
@@ -141,9 +142,11 @@ class Reads:
             answer = {"type": "object"}
         elif form is not None and form.type == "json_schema":
             answer = form.json_schema.json_schema
-        elif form is not None and form.type != "text" and request.tool_choice == "auto":
+        elif form is not None and form.type != "text" and request.tool_choice in ("auto", "none"):
             return  # a regular expression, which LMDeploy keeps
         choice, parallel = request.tool_choice, request.parallel_tool_calls is not False
+        if not self._tools and choice != "required" and (answer is None or not self.headers):
+            return
         if not self.headers and not is_constrained(self._tools, choice, parallel=parallel, answer=answer):
             return
         self._tag = partial(tag_of, self.model, self._tools, choice, parallel=parallel, strict=True, answer=answer)

@@ -48,25 +48,27 @@ class NamedToolParser(ToolParser, metaclass=Named):  # type: ignore[misc]
         self, request: Any, *, reasoning: bool = False, strict_level: ToolStrictLevel = ToolStrictLevel.AUTO
     ) -> Any:
         """The row's grammar. It includes reasoning, because vLLM may run without a reasoning parser."""
-        return self._tag(request, strict_level)
-
-    def tag_with_answer(self, request: Any, answer: dict[str, Any], strict_level: ToolStrictLevel | None) -> Any:
-        """The row's grammar of calls or an answer. None if vLLM's settings turn grammars of tools off.
-
-        answer: the JSON Schema of an answer. strict_level: the server's. None: the parser's own.
-        """
-        level = self.default_tool_strict_level if strict_level is None else strict_level
-        return self._tag(request, max(level, ToolStrictLevel.FUNCTION), answer)
-
-    def _tag(self, request: Any, strict_level: ToolStrictLevel, answer: dict[str, Any] | None = None) -> Any:
-        if not envs.VLLM_ENFORCE_STRICT_TOOL_CALLING or not request.tools or request.tool_choice == "none":
-            return None
-        tools = get_structural_tag_tools(NAME, request.tools, request.tool_choice)
-        tools = resolve_tool_strictness(tools, request.tool_choice, strict_level) if tools else None
+        tools = self._strict_tools(request, strict_level)
         if not tools:
             return None
         parallel = request.parallel_tool_calls is not False
-        return tag_of(self.model, tools, request.tool_choice, parallel=parallel, answer=answer)
+        return tag_of(self.model, tools, request.tool_choice, parallel=parallel)
+
+    def tools_of(self, request: Any, strict_level: ToolStrictLevel | None) -> Any:
+        """The tools for the grammar of calls or an answer. None if vLLM's settings turn grammars of tools off.
+
+        strict_level: the server's. None: the parser's own.
+        """
+        level = self.default_tool_strict_level if strict_level is None else strict_level
+        return self._strict_tools(request, max(level, ToolStrictLevel.FUNCTION))
+
+    @staticmethod
+    def _strict_tools(request: Any, strict_level: ToolStrictLevel) -> Any:
+        """The functions that may be called, each with its strictness. None: there is no grammar of calls."""
+        if not envs.VLLM_ENFORCE_STRICT_TOOL_CALLING or not request.tools or request.tool_choice == "none":
+            return None
+        tools = get_structural_tag_tools(NAME, request.tools, request.tool_choice)
+        return resolve_tool_strictness(tools, request.tool_choice, strict_level) if tools else None
 
 
 class NamedReasoningParser(ReasoningParser, metaclass=Named):  # type: ignore[misc]

@@ -90,7 +90,7 @@ NAMES: dict[str, tuple[HostName, ...]] = {
             *("*", "is_tool_called", "is_streaming", "request"),
         ),
     ),
-    "forms beside tools": (
+    "forms of the answer": (
         _function(f"{_PARSER}.adjust_request", "the grammar", "request", replaced=True),
         *_plain(
             "the server's strictness",

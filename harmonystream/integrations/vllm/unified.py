@@ -18,8 +18,10 @@ from vllm.renderers.chat_utils import make_tool_call_id
 from vllm.sampling_params import StructuredOutputsParams
 
 from ...completion import CallDelta, Delta
+from ...formats import HeaderFormat
 from ..counters import count_repairs, count_stream
 from ..model import HIDDEN, Model, parser_for, tool_dicts
+from ..tags import tag_of
 from .fits import fits
 from .output import Output
 
@@ -76,9 +78,9 @@ class HarmonystreamParser(DelegatingParser):
         """Put the grammar of a request into it.
 
         vLLM does this with the structural tag of the tool parser, but not for a form of the answer beside tools: it
-        then drops the calls unless a tool is strict, and cannot join the form with the headers of gpt-oss.
+        then drops the calls unless a tool is strict. And its grammar of a form refuses headers that gpt-oss writes.
         """
-        tag = self._tag_with_answer(request) if fits("forms beside tools") else None
+        tag = self._tag_with_answer(request) if fits("forms of the answer") else None
         if tag is None:
             return super().adjust_request(request)
         made = StructuredOutputsParams(structural_tag=json.dumps(tag.model_dump()))
@@ -89,21 +91,19 @@ class HarmonystreamParser(DelegatingParser):
         return request
 
     def _tag_with_answer(self, request: Any) -> Any:
-        """The grammar of a request that has tools and a form of the answer in JSON, and may do either. Else None."""
-        if self._tool_parser is None or not request.tools or request.tool_choice != "auto":
+        """The grammar of a request that asks for an answer in JSON, and that tools or headers keep from being one.
+
+        None if vLLM makes it: other forms, and required calls.
+        """
+        calls = bool(request.tools) and request.tool_choice != "none"
+        answer = _schema_of(request.extract_structured_outputs())
+        if answer is None or (calls and request.tool_choice != "auto"):
             return None
-        form = request.extract_structured_outputs()
-        if form is None or (form.json is None and not form.json_object):
+        tools = self._tool_parser.tools_of(request, self.tool_strict_level) if calls and self._tool_parser else None
+        if not tools and not isinstance(self.model.format, HeaderFormat):
             return None
-        answer = {"type": "object"} if form.json is None else form.json
-        if isinstance(answer, str):
-            try:
-                answer = json.loads(answer)
-            except (ValueError, RecursionError):  # vLLM refuses it
-                return None
-        if not isinstance(answer, dict):
-            return None
-        return self._tool_parser.tag_with_answer(request, answer, self.tool_strict_level)
+        parallel = request.parallel_tool_calls is not False
+        return tag_of(self.model, tools or (), "auto", parallel=parallel, answer=answer)
 
     # --- methods for a whole output ---
 
@@ -198,3 +198,16 @@ class HarmonystreamParser(DelegatingParser):
             output = self._new_output(None)
             output.add(list(token_ids), "", last=True)
         return output.parser.usage.reasoning
+
+
+def _schema_of(form: Any) -> dict[str, Any] | None:
+    """The JSON Schema of an answer. None if its form has none. form: vLLM's StructuredOutputsParams."""
+    if form is None or (form.json is None and not form.json_object):
+        return None
+    schema = {"type": "object"} if form.json is None else form.json
+    if isinstance(schema, str):
+        try:
+            schema = json.loads(schema)
+        except (ValueError, RecursionError):  # vLLM refuses it
+            return None
+    return schema if isinstance(schema, dict) else None
