@@ -15,7 +15,7 @@ from .._native.core.vocab import Vocab
 from ..completion import Completion
 from ..deviations import EXPECTED, Deviation
 from ..parsing import parse
-from .each import Line, lines
+from .each import Line, lines, rows
 from .parse import format_named, opened, tools_given
 from .read import InputError
 from .show import visible
@@ -31,10 +31,12 @@ and that a parser which does not may turn into lost calls or raw markup.
 _MORE = """\
 input:
   Each line is one output, as JSON: a list of ids, a string, or an object with
-  "ids", "token_ids" or "text", and perhaps "finish_reason".
+  "ids", "token_ids" or "text", and perhaps "finish_reason". A file whose name
+  ends in .parquet has columns of these names; pyarrow reads it.
 
 examples:
   harmonystream audit outputs.jsonl
+  harmonystream audit --format Qwen/Qwen3-8B outputs.parquet
   harmonystream audit --json outputs.jsonl | jq .deviations
   harmonystream audit --svg deviations.svg outputs.jsonl
   harmonystream audit --format glm --tokenizer tokenizer.json --tools request.json outputs.jsonl
@@ -163,8 +165,11 @@ def run(args: argparse.Namespace) -> None:
 
     if known is None and format == "harmony":
         known = vocab.o200k_harmony()
-    with opened(args.file) as fd:
-        audit = audited(lines(fd), read, known, args.examples)
+    if args.file.endswith(".parquet"):
+        audit = audited(rows(args.file), read, known, args.examples)
+    else:
+        with opened(args.file) as fd:
+            audit = audited(lines(fd), read, known, args.examples)
     if args.svg:
         Path(args.svg).write_text(picture(audit), encoding="utf-8")
     if args.json:

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from .._native.stream.parser import Parser
@@ -15,7 +16,10 @@ from .paint import make_show, paint
 from .read import MAX_ID, InputError
 from .show import json_line, repairs
 
-__all__ = ["Line", "lines", "parse_each"]
+__all__ = ["Line", "lines", "parse_each", "rows"]
+
+_COLUMNS = ("ids", "token_ids", "text")
+"""The names under which an object or a row may have its output."""
 
 
 class Line(NamedTuple):
@@ -57,17 +61,47 @@ def lines(fd: int) -> Iterator[Line]:
         raise InputError(f"cannot read the input: {error.strerror}") from None
 
 
+def rows(path: str) -> Iterator[Line]:
+    """The streams of a Parquet file: the columns `ids`, `token_ids` or `text`, and perhaps `finish_reason`.
+
+    A row that is null is left out. Raises InputError for a file that cannot be read, or has none of the columns.
+    """
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        raise InputError("Parquet is read with pyarrow: run `pip install pyarrow`") from None
+    try:
+        with ParquetFile(path) as file:
+            names = file.schema_arrow.names
+            own = next((name for name in _COLUMNS if name in names), None)
+            if own is None:
+                raise InputError(f"{path} has none of the columns {', '.join(_COLUMNS)}, but {', '.join(names)}")
+            batches = file.iter_batches(256, columns=[own, *({"finish_reason"} & {*names})])
+            for number, row in enumerate(chain.from_iterable(batch.to_pylist() for batch in batches), 1):
+                if row[own] is not None:
+                    yield _line(number, row)
+    except (ArrowException, OSError) as error:
+        raise InputError(f"cannot read {path}: {error}") from None
+
+
 def _read(number: int, text: bytes) -> Line:
+    if number == 1 and text.startswith(b"PAR1"):
+        raise InputError("this is a Parquet file: `harmonystream audit` reads files whose names end in .parquet")
     try:
         value = json.loads(text.removeprefix(b"\xef\xbb\xbf"))
     except (ValueError, RecursionError) as error:
         raise InputError(f"line {number}: not JSON: {error}") from None
+    return _line(number, value)
+
+
+def _line(number: int, value: object) -> Line:
     reason = None
     if isinstance(value, dict):
         reason = value.get("finish_reason")
         if reason is not None and not isinstance(reason, str):
             raise InputError(f"line {number}: finish_reason is a string")
-        value = next((value[name] for name in ("ids", "token_ids", "text") if name in value), None)
+        value = next((value[name] for name in _COLUMNS if name in value), None)
     if isinstance(value, str):
         return Line(number, value, reason)
     if isinstance(value, list) and all(type(tid) is int and 0 <= tid <= MAX_ID for tid in value):

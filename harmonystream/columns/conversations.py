@@ -59,7 +59,10 @@ def in_chunks(conversations: Any) -> Iterator[list[Any]]:
         return _of_arrow(conversations)
     if isinstance(conversations, (str, bytes, Mapping)) or not isinstance(conversations, Iterable):
         kind = type(conversations).__name__
-        raise TypeError(f"conversations are a list of conversations, or an Arrow column or table of them, not {kind}")
+        what = (
+            "conversations are a list of conversations, an Arrow column or table of them, or an open file of JSON lines"
+        )
+        raise TypeError(f"{what}, not {kind}")
     return _of_iterable(conversations)
 
 

@@ -65,17 +65,17 @@ def render_many(
 ) -> Parsed:
     """Renders many conversations into Arrow. The ids are those of `render`, and masks mark the ids to learn.
 
-    conversations: any iterable of rows, or an Arrow column, table or stream (read with pyarrow). A row is a
-        list of messages, a mapping with `messages` and perhaps its own `tools`, as in a file for OpenAI's fine-tuning,
-        or the JSON of either.
+    conversations: any iterable of rows, such as an open file of JSON lines, or an Arrow column, table or stream (read
+        with pyarrow). A row is a list of messages, a mapping with `messages` and perhaps its own `tools`, as in a file
+        for OpenAI's fine-tuning, or the JSON of either.
     training: the whole conversation, for training. False: a prompt, with the beginning of the assistant's turn.
     tools, model, format, template, vocab and all other options: as in `render`, for all rows.
     fields: which columns to make, of
         "ids": a list of int32;
         "labels": a list of uint8, each token's `Region`; what the assistant did not write is SUPPRESSED;
         "mask": a list of uint8, 1 for what is learned;
-        "messages": a list of int32, the number of the message that a token belongs to, in what `normalize` gives; -1
-            for none. In formats with tags, only the assistant's messages are told apart;
+        "messages": a list of int32, the number of the message that a token belongs to, counted as `normalize` returns
+            them; -1 for none. In formats with tags, only the assistant's messages have numbers;
         "text": the prompt as a string;
         "error": why the row has no ids, or no mask, as a string; otherwise null.
     regions: which of the assistant's tokens are learned, for "mask". roles: whose messages are learned. In Harmony,
@@ -102,13 +102,7 @@ def render_many(
         training=training,
         **more,
     )
-    pieces: list[_Chunk] = []
-    done = 0
-    for piece in in_order(plan.chunk, in_chunks(conversations), threads):
-        pieces.append(piece)
-        done += piece.rows
-        if progress is not None:
-            progress(done)
+    pieces = list(_counted(in_order(plan.chunk, in_chunks(conversations), threads), progress))
     return _table(pieces, fields)
 
 
@@ -121,6 +115,7 @@ def render_chunks(
     roles: Collection[str] = ("assistant",),
     training: bool = True,
     threads: int = 0,
+    progress: Callable[[int], object] | None = None,
     **options: Any,
 ) -> ParsedChunks:
     """`render_many` as a stream of chunks of rows, for data sets that do not fit into memory.
@@ -129,8 +124,18 @@ def render_chunks(
     `render_many`.
     """
     plan = _plan(tools, fields, regions, roles, training=training, **options)
-    chunks = in_order(plan.chunk, in_chunks(conversations), threads)
+    chunks = _counted(in_order(plan.chunk, in_chunks(conversations), threads), progress)
     return ParsedChunks(_table([], fields), (_table([chunk], fields) for chunk in chunks))
+
+
+def _counted(chunks: Iterable[_Chunk], progress: Callable[[int], object] | None) -> Iterator[_Chunk]:
+    """The chunks. After each one, `progress` is called with the number of finished rows."""
+    done = 0
+    for chunk in chunks:
+        done += chunk.rows
+        if progress is not None:
+            progress(done)
+        yield chunk
 
 
 def in_order(work: Callable[[_Given], _Made], given: Iterable[_Given], threads: int) -> Iterator[_Made]:
@@ -314,7 +319,7 @@ def _plan(
     vocab = writer.vocab
     if wanted & {"ids", *_LABELLED}:
         if vocab is None:
-            raise ValueError("ids need the model's vocabulary: pass vocab= (Harmony's needs the package tiktoken)")
+            raise ValueError("ids need the model's vocabulary: pass vocab=, such as the path of its tokenizer.json")
         vocab.encode("")
     if set(roles) - {"assistant"} and "mask" in wanted and not isinstance(writer.row, HeaderFormat):
         raise ValueError("roles other than the assistant are told apart in Harmony alone")

@@ -240,6 +240,6 @@ def _refusal(model_name: str, kinds: list[str]) -> str:
     reasons = [why for pattern, why in _patterns().unread if pattern.search(name)]
     problem += f": {reasons[0]}" if reasons and not kinds else ""
     return (
-        f"{problem}. Pass the format yourself with format=: a name of hs.formats.names() (docs/formats.md says which "
-        "reads what), or a row of your own, hs.Format(...)"
+        f"{problem}. Pass the format yourself with format=: one of the names that `harmonystream formats` lists, or a "
+        "file with a format of your own (docs/own-format.md)"
     )

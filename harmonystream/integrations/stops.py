@@ -6,6 +6,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Collection, Iterator, 
 from typing import Any
 
 from .._native.stream.parser import Parser
+from ..checks import shown
 from ..emit.common.stream import EventStream
 from ..regions import Region
 from ..stop_strings import StopStrings, bytes_of
@@ -35,9 +36,9 @@ def stopping(
 
     Raises TypeError or ValueError for invalid stop strings, and TypeError for an item that a source may not yield.
     """
-    given = [stops] if isinstance(stops, str) else list(stops or ())
-    if not all(isinstance(stop, str) for stop in given):
-        raise TypeError("stop strings are a str or a list of them")
+    given = [] if stops is None else [stops] if isinstance(stops, str) else stops
+    if not isinstance(given, Sequence) or not all(isinstance(stop, str) for stop in given):
+        raise TypeError(f"stop is a string, a list of strings, or null, not {shown(stops)}")
     if not all(given):
         raise ValueError("a stop string has at least one character")
     several = isinstance(streams, Sequence)

@@ -202,7 +202,8 @@ class _Request(NamedTuple):
     def only(self, what: str, *known: str) -> None:
         """Refuse keywords that nothing reads."""
         if unknown := sorted(self.more.keys() - set(known)):
-            raise PromptError(f"{what} does not read {', '.join(unknown)}; it reads {', '.join(known) or 'no others'}")
+            more = ", ".join(known) or "no others"
+            raise PromptError(f"no option {', '.join(unknown)}: beside the named options, {what} takes {more}")
 
 
 def _day(date: Day) -> Day:

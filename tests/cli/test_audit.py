@@ -6,9 +6,11 @@ import json
 from collections import Counter
 from xml.etree import ElementTree
 
+import pyarrow
 import pytest
 from command import run
 from corpus_format import read_cases
+from pyarrow import parquet
 
 import harmonystream as hs
 
@@ -19,6 +21,7 @@ LINES = [
     [200005, 17196, 200008, 12194, 200007, 200007, 200007],
 ]
 INPUT = "".join(json.dumps(line) + "\n" for line in LINES)
+SCHEMA = [("text", pyarrow.string()), ("finish_reason", pyarrow.string())]
 TABLE = """\
 outputs: 4, without a deviation: 2 (50.0 %)
 calls: 1, cut: 0
@@ -80,6 +83,23 @@ def test_other_formats_and_tools_are_read():
     assert (status, out.splitlines()[1]) == (0, "calls: 1, cut: 0")
 
 
+def test_parquet_is_read_as_lines_are(tmp_path):
+    rows = [{"text": line} if isinstance(line, str) else line for line in LINES[:3]]
+    file = str(tmp_path / "outputs.parquet")
+    parquet.write_table(pyarrow.Table.from_pylist([*rows, {"text": None}], pyarrow.schema(SCHEMA)), file)
+    assert run("audit", file) == run("audit", stdin="".join(json.dumps(row) + "\n" for row in rows))
+
+    parquet.write_table(pyarrow.table({"token_ids": [LINES[3]] * 300, "other": [""] * 300}), file)
+    assert run("audit", file) == run("audit", stdin=(json.dumps(LINES[3]) + "\n") * 300)
+
+    parquet.write_table(pyarrow.table({"answer": ["Hi"]}), file)
+    status, _, err = run("audit", file)
+    assert (status, err.partition("outputs.parquet")[2]) == (
+        2,
+        " has none of the columns ids, token_ids, text, but answer\n",
+    )
+
+
 def test_nothing_is_no_mistake():
     assert run("audit", stdin="") == (0, "outputs: 0, without a deviation: 0 (-)\ncalls: 0, cut: 0\nfinish: none\n", "")
 
@@ -91,6 +111,8 @@ def test_nothing_is_no_mistake():
         (("--format", "hermes"), "[1, 2]", "line 1: ids of the format 'hermes' need --tokenizer"),
         (("--examples", "-1"), "", "--examples is 0 or more"),
         ((), "{}", "line 1: a list of ids"),
+        ((), "PAR1", "this is a Parquet file"),
+        (("nosuch.parquet",), "", "cannot read nosuch.parquet: "),
     ],
 )
 def test_mistakes_are_said(options, given, problem):

@@ -229,9 +229,13 @@ def test_mistakes_of_the_caller_are_refused(ways):
         ("roles are some of", {"roles": ("robot",), "format": "harmony"}, ValueError),
         ("in Harmony alone", {"roles": ("user",), "fields": ("mask",), **ways["template"]}, ValueError),
         ("pass model=, format= or template=", {}, hs.errors.PromptError),
-        ("does not read colour", {"format": "harmony", "colour": 1}, hs.errors.PromptError),
+        (
+            "no option colour: beside the named options, a Harmony prompt takes",
+            {"format": "harmony", "colour": 1},
+            hs.errors.PromptError,
+        ),
         ("threads is 0 or more", {"format": "harmony", "threads": -1}, ValueError),
-        ("pass vocab=", {"model": "Qwen3-8B"}, ValueError),
+        ("pass vocab=, such as the path of its tokenizer.json", {"model": "Qwen3-8B"}, ValueError),
     ]:
         with pytest.raises(kind, match=mistake):
             render_many(talk, **options)
@@ -263,11 +267,22 @@ def test_chunks_are_made_as_they_are_asked_for_and_memory_stays_bounded():
 
 def test_chunks_are_a_stream_for_arrow_and_progress_is_told():
     talk = [[{"role": "user", "content": f"number {i}"}] for i in range(700)]
-    stream = pyarrow.RecordBatchReader.from_stream(render_chunks(talk, format="harmony", date=None))
+    chunks = render_chunks(talk, format="harmony", date=None, progress=(streamed := []).append)
+    stream = pyarrow.RecordBatchReader.from_stream(chunks)
     whole = pyarrow.array(render_many(talk, format="harmony", date=None, progress=(done := []).append))
     assert stream.read_all().column("ids").combine_chunks() == whole.field("ids")
-    assert done == sorted(done)
+    assert streamed == done == sorted(done)
     assert done[-1] == 700
+
+
+def test_an_open_file_of_json_lines_is_conversations(tmp_path):
+    talk = [[{"role": "user", "content": f"number {i}"}] for i in range(300)]
+    path = tmp_path / "talks.jsonl"
+    path.write_text("".join(json.dumps({"messages": each}) + "\n" for each in talk))
+    with path.open() as file, path.open("rb") as binary:
+        of_text, of_bytes = (render_many(each, format="harmony", date=None) for each in (file, binary))
+    expected = pyarrow.array(render_many(talk, format="harmony", date=None))
+    assert pyarrow.array(of_text) == pyarrow.array(of_bytes) == expected
 
 
 def test_what_is_made_goes_into_label_many(ways):

@@ -239,8 +239,8 @@ def test_an_unknown_name_is_refused_with_what_to_do(name):
     with pytest.raises(hs.errors.FormatError) as caught:
         hs.format_for(name)
     assert str(caught.value) == (
-        f"no format is known for the model {name!r}. Pass the format yourself with format=: a name of hs.formats."
-        "names() (docs/formats.md says which reads what), or a row of your own, hs.Format(...)"
+        f"no format is known for the model {name!r}. Pass the format yourself with format=: one of the names that "
+        "`harmonystream formats` lists, or a file with a format of your own (docs/own-format.md)"
     )
 
 

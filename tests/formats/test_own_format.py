@@ -104,7 +104,7 @@ def test_the_commands(row, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("harmonystream.gateway.operating.server.serve", lambda made, host, port: answered(made))
     served = ["--engine", engine, "--model", "acme-7b"]
     assert main(["serve", *served, "--format", row, "--template", template]) == 0
-    assert "acme-7b: the format acme, text, without a vocabulary" in capsys.readouterr().err
+    assert "acme-7b: format acme, no vocabulary, so prompts go out as text" in capsys.readouterr().err
 
 
 def test_the_names_of_the_plug_ins(row, monkeypatch, tmp_path):

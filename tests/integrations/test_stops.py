@@ -161,8 +161,11 @@ def test_the_source_is_closed_where_the_string_is_found_and_when_the_client_goes
     ("stops", "error", "says"),
     [
         ([""], ValueError, "at least one character"),
-        ([5], TypeError, "a str or a list of them"),
-        (b"x", TypeError, "a str"),
+        ([5], TypeError, r"stop is a string, a list of strings, or null, not \[5\]"),
+        (b"x", TypeError, "not b'x'"),
+        (5, TypeError, "not 5"),
+        (0, TypeError, "not 0"),
+        ({"END": 1}, TypeError, "not {'END': 1}"),
     ],
 )
 def test_what_is_no_stop_string_is_refused_before_the_response_begins(stops, error, says):

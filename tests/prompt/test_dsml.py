@@ -87,7 +87,7 @@ def test_without_tools_earlier_reasoning_is_left_out():
     [
         ({"dialect": "v5"}, "dialect is 'v5'; DeepSeek's encodings are v3.2, v4, v4.1"),
         ({"reasoning": "huge"}, "reasoning is 'huge'; the encoding v3.2 knows no efforts"),
-        ({"poem": 1}, "a DSML prompt does not read poem"),
+        ({"poem": 1}, "no option poem: beside the named options, a DSML prompt takes"),
         ({"continue_final": True}, "the last message must be the assistant's"),
     ],
 )

@@ -180,7 +180,7 @@ def test_a_template_wins():
     ("model", "options", "said"),
     [
         ("Qwen/Qwen3-8B", {"reasoning": "low"}, "no efforts of reasoning"),
-        ("Qwen/Qwen3-8B", {"enable_thinking": False}, "does not read enable_thinking"),
+        ("Qwen/Qwen3-8B", {"enable_thinking": False}, "no option enable_thinking: beside the named options"),
         ("Qwen/Qwen3-8B", {"dialect": "v3"}, "dialect= is for Harmony and DSML"),
         ("Qwen/Qwen3-4B-Instruct-2507", {"thinking": False}, "has no switch for thinking"),
         ("Seed-OSS-36B-Instruct", {"thinking_budget": "much"}, "thinking_budget is a number of tokens, not 'much'"),

@@ -190,7 +190,11 @@ def test_a_prompt_may_end_inside_the_last_message(last, end):
         ("Hi", {"dialect": "klingon"}, "dialect is 'klingon'; expected one of model, openai, oss, vllm, template"),
         ("Hi", {"builtin": ["oven"]}, "builtin has oven; gpt-oss knows browser, python"),
         ("Hi", {"thinking": False}, "always reasons"),
-        ("Hi", {"poem": 1}, "does not read poem; it reads identity, cutoff, builtin"),
+        (
+            "Hi",
+            {"poem": 1},
+            "no option poem: beside the named options, a Harmony prompt takes identity, cutoff, builtin",
+        ),
         ("Hi", {"continue_final": True}, "the last message must be the assistant's"),
         ([{"role": "tool", "content": "x"}], {}, "message 0: tool_call_id belongs to no call before it"),
         (

@@ -202,16 +202,14 @@ class Served:
     def about(self) -> str:
         """A description of the model in one line."""
         vocab = self._probe.vocab
-        size = "text, without a vocabulary" if vocab is None else f"a vocabulary of {len(vocab):,} ids"
+        size = "no vocabulary, so prompts go out as text" if vocab is None else f"a vocabulary of {len(vocab):,} ids"
         context = self.model.context
         limit = "the engine's context" if context is None else f"a context of {context:,} tokens"
         ids = self._probe.ids
         probe = f"{len(self._probe.text)} characters" if ids is None else f"{len(ids)} tokens"
         engines = ", ".join(map(_name_of, self.engines))
-        if self.renders:
-            return f"{self.name}: the format {self.row.name}, {size}, {limit}; {engines}; the engine writes the prompts"
-        summary = f"{self.name}: the format {self.row.name}, {size}, {limit}; {engines}"
-        return f"{summary}; the prompt of a greeting has {probe}"
+        prompts = "the engine writes the prompts" if self.renders else f"the prompt of {_HELLO!r} has {probe}"
+        return f"{self.name}: format {self.row.name}, {size}, {limit}; {engines}; {prompts}"
 
     @property
     def vocab(self) -> Vocab | None:
