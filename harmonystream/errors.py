@@ -68,7 +68,7 @@ class ParseError(HarmonyStreamError, ValueError):
 
     `code` names the deviation, and `position` is the offset of the token (text mode: of the byte) that caused it.
     `state` is the parser's state, and `expected` lists what would have been well formed there. `events` are the events
-    that the same call had parsed before.
+    that the same call had parsed before, and the ends of the call and message that were open.
     """
 
     def __init__(self, code: str, position: int, state: str, expected: str, events: tuple[Event, ...] = ()) -> None:

@@ -20,7 +20,8 @@ def check_order(log: Sequence[EventTuple], whole: bool) -> None:
     assert kinds.count("StreamEnd") == whole and kinds.count("MessageStart") <= 1
     if whole:
         assert kinds[-1] == "StreamEnd" and log[-1][-2] == log[-1][-1] == max(event[-1] for event in log)
-        assert kinds.count("MessageEnd") == kinds.count("MessageStart") == (len(log) > 1)
+        assert kinds.count("MessageStart") == (len(log) > 1)
+    assert kinds.count("MessageEnd") == kinds.count("MessageStart")
     inside: int | None = None
     calls = 0
     for i, event in enumerate(log):
@@ -40,6 +41,7 @@ def check_order(log: Sequence[EventTuple], whole: bool) -> None:
             assert inside == event[1], f"{event} in call {inside}"
         elif kind != "StreamEnd":
             assert inside is None, f"{event} in call {inside}"
+    assert inside is None, f"call {inside} has no end"
 
 
 def arguments(log: Sequence[EventTuple]) -> list[tuple[bool, bool, str]]:

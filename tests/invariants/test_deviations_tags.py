@@ -227,6 +227,7 @@ def test_an_error_carries_what_was_parsed_before_it(reason):
         hs.MessageStart("assistant"),
         hs.ReasoningDelta("Hm", 7, 9),
         hs.ContentDelta("Hi", None, 17, 19),
+        hs.MessageEnd("assistant", None, None, None, 19, 19),
     )
     with pytest.raises(hs.errors.ParseError):
         parser.finish(reason)

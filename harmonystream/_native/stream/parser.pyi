@@ -64,7 +64,7 @@ class Parser(OpenStream):
         ids: one int, a list, tuple, range or other iterable of ints, or an integer buffer (array, numpy, torch) with
         one long dimension. Raises TypeError or ValueError, before anything is read, for an id that is not 0 to
         2**32 - 1; ValueError after finish() or feed_text(); in strict mode ParseError, which carries the events parsed
-        before it. Unknown ids become U+FFFD.
+        before it and the ends of what was open. Unknown ids become U+FFFD.
         """
     def feed_text(self, text: str | bytes, /) -> tuple[Event, ...]:
         """The events of this piece of text: str or bytes, cut anywhere. For servers that have no ids.

@@ -185,7 +185,7 @@ def test_a_strict_parser_loses_nothing_either():
     made = writer(TEXT, parser=hs.Parser(strict=True))
     with pytest.raises(hs.errors.ParseError) as raised:
         made.feed_text("<|channel|>final<|message|>Hi<|channel|>x")
-    assert [type(event).__name__ for event in raised.value.events] == ["MessageStart", "ContentDelta"]
+    assert [type(event).__name__ for event in raised.value.events] == ["MessageStart", "ContentDelta", "MessageEnd"]
     assert made._over() == b'data: {"t":"Hi"}\n\n'
 
 
@@ -194,7 +194,7 @@ def test_a_strict_parser_names_what_is_open():
     made.feed_text("<|channel|>final<|message|>Hi")
     with pytest.raises(hs.errors.ParseError) as raised:
         made.feed_text("<|end|><|start|>assistant<|message|>x<|channel|>")
-    assert [event.channel for event in raised.value.events if isinstance(event, hs.MessageEnd)] == ["final"]
+    assert [event.channel for event in raised.value.events if isinstance(event, hs.MessageEnd)] == ["final", None]
 
 
 def test_stages():

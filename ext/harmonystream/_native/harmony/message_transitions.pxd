@@ -10,6 +10,7 @@ cdef void close_message(Stream* s, const Context* c, int64_t at, int64_t stop, b
 cdef void enter_start(Stream* s) noexcept nogil
 cdef void enter_done(Stream* s) noexcept nogil
 cdef void end_stream(Stream* s) noexcept nogil
+cdef void harmony_failed(Stream* s, const Context* c) noexcept nogil
 
 
 cdef inline void route(Stream* s) noexcept nogil:

@@ -127,3 +127,13 @@ cdef void close_message(Stream* s, const Context* c, int64_t at, int64_t stop, b
         out_record(c.out, R_MESSAGE_END, at, stop)
     s.sink = R_NONE
     s.attributed = stop
+
+
+cdef void harmony_failed(Stream* s, const Context* c) noexcept nogil:
+    """The stream is over at a strict parser's error. What is open was not closed."""
+    cdef int64_t at = s.position if s.position > s.attributed else s.attributed
+    if s.state == BODY:
+        s.cut = 1
+        close_message(s, c, at, at, False)
+        s.cut = s.n_pending = 0
+        enter_done(s)

@@ -163,7 +163,7 @@ cdef class Parser(OpenStream):
         ids: one int, a list, tuple, range or other iterable of ints, or an integer buffer (array, numpy, torch) with
         one long dimension. Raises TypeError or ValueError, before anything is read, for an id that is not 0 to
         2**32 - 1; ValueError after finish() or feed_text(); in strict mode ParseError, which carries the events parsed
-        before it. Unknown ids become U+FFFD.
+        before it and the ends of what was open. Unknown ids become U+FFFD.
         """
         cdef Py_ssize_t tid = -1 if self.written else plain_token(self, ids)
         cdef str text

@@ -267,5 +267,5 @@ cdef void tags_finish(Stream* s, const Context* c, bint stopped, bint known) noe
             finish_wrapped(s, c, stopped, known)
         else:
             end_call(s, c, s.position, is_whole_at_end(s, stopped, known), False)
-    if s.state != DONE and announced and c.out.labels == NULL:
+    if s.state != DONE and announced and not s.error and c.out.labels == NULL:
         out_record(c.out, R_MESSAGE_END, after(s, s.position), after(s, s.position))

@@ -13,3 +13,4 @@ cdef void turn_raw(Stream* s) noexcept nogil
 cdef void end_call(Stream* s, const Context* c, int64_t at, bint complete, bint pairs) noexcept nogil
 cdef void end_wrapped(Stream* s, const Context* c, int64_t at, bint complete, bint pairs) noexcept nogil
 cdef void end_turn(Stream* s) noexcept nogil
+cdef void tags_failed(Stream* s, const Context* c) noexcept nogil

@@ -152,3 +152,19 @@ cdef void end_turn(Stream* s) noexcept nogil:
     s.state = DONE
     s.region = IN_DONE
     s.terminated = 1
+
+
+cdef void tags_failed(Stream* s, const Context* c) noexcept nogil:
+    """The stream is over at a strict parser's error. What is open was not closed."""
+    cdef int64_t at = after(s, s.position)
+    if s.state == DONE:
+        return
+    if s.kind != NOT_A_CALL:
+        s.cut = 1
+        close_call(s, c.out, at, False)
+        s.cut = 0
+    if c.out.labels == NULL:
+        out_record(c.out, R_MESSAGE_END, at, at)
+    s.n_pending = 0
+    s.tags.newlines = 0
+    end_turn(s)
