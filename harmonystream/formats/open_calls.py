@@ -1,6 +1,6 @@
 """Calls without a closer, which end together with their JSON."""
 
-from .spec import Format
+from .spec import NAME_ALIASES, Format
 
 MISTRAL = Format(
     name="mistral",
@@ -87,6 +87,7 @@ COHERE = Format(
         "args": "arguments",
         "input": "arguments",
         "type": "other",
+        **{key: use for key, use in NAME_ALIASES.items() if key != "tool_name"},
     },
     stops=("<|END_OF_TURN_TOKEN|>",),
     turns=("<|START_OF_TURN_TOKEN|>",),
@@ -106,6 +107,9 @@ APERTUS = Format(
         "parameters": "arguments",
         "args": "arguments",
         "input": "arguments",
+        "id": "id",
+        "type": "other",
+        **NAME_ALIASES,
     },
     stops=("<|assistant_end|>",),
     turns=("<|assistant_start|>", "<|user_start|>", "<|system_start|>"),

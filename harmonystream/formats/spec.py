@@ -13,6 +13,14 @@ from ..errors import suggestion
 Marker: TypeAlias = str | tuple[str, ...]
 Row = TypeVar("Row", bound=tuple[Any, ...])
 
+NAME_ALIASES: Mapping[str, Literal["alias"]] = {
+    "tool_name": "alias",
+    "tool": "alias",
+    "function": "alias",
+    "function_name": "alias",
+}
+"""Keys that models write in place of `name` in a wrapped call, as in the APIs of other vendors."""
+
 CHECKS: list[Callable[[Any], object]] = []
 """What looks at a row when somebody makes one. The core, which compiles rows, adds itself once it has been imported: so
 the built-in rows, which tests compile, cost nothing at the import.
@@ -96,7 +104,7 @@ class Format(NamedTuple):
     """The name of an element that is an item of an array."""
     wrapped: bool = False
     """{"name": ..., "arguments": ...}, or an array of those, may follow the outer opener."""
-    members: Mapping[str, Literal["name", "arguments", "id", "other", "call"]] = {
+    members: Mapping[str, Literal["name", "alias", "arguments", "id", "other", "call"]] = {
         "name": "name",
         "arguments": "arguments",
         "parameters": "arguments",
@@ -104,8 +112,11 @@ class Format(NamedTuple):
         "input": "arguments",
         "id": "id",
         "type": "other",
+        **NAME_ALIASES,
     }
-    """Maps the keys of a wrapped call to "name", "arguments", "id" or "other". "*" -> "call": each key is a name."""
+    """Maps the keys of a wrapped call to "name", "alias", "arguments", "id" or "other". An alias may hold the name if
+    the key of the name is missing, or an object with the name and the arguments. "*" -> "call": each key is a name.
+    """
     between: str = ""
     """The text that may separate two wrapped calls outside of an array, such as ";"."""
     body: Literal["json", "python", "object"] = "json"

@@ -51,6 +51,7 @@ def test_what_a_row_says_if_it_says_nothing():
             **dict.fromkeys(("arguments", "parameters", "args", "input"), "arguments"),
             "id": "id",
             "type": "other",
+            **dict.fromkeys(("tool_name", "tool", "function", "function_name"), "alias"),
         },
         "",
         "json",

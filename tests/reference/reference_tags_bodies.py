@@ -46,6 +46,8 @@ class Bodies:
         self.inside = self.escaped = False  # RAW: in a string; after a backslash in one
         self.quotes = False  # and a string has the opener of a section or call
         self.tool = ""
+        self.named: int | None = None  # of an object: where the name begins
+        self.holder: int | None = None  # and the object in it that holds the name and the arguments
 
     @property
     def index(self) -> int:
@@ -294,7 +296,7 @@ class Bodies:
 
     def json(self, q: int) -> int:
         openers, closers = self.around
-        scan = ObjectScan(self.text, q, self.size, (*openers, *closers), closers, self.is_cut)
+        scan = ObjectScan(self.text, q, self.size, (*openers, *closers), closers, self.is_cut, self.holder)
         for i in scan.dropped:
             self.drop_control(i)
         for code, i in scan.noise:
@@ -304,6 +306,8 @@ class Bodies:
         any_key = are_names(scan.members, says)
         roles = ["" if one.misplaced else "arguments" if any_key else says.get(one.key, "") for one in scan.members]
         for at, one in enumerate(scan.members):
+            if roles[at] == "alias":
+                roles[at] = "name" if one.start in (self.named, self.holder) else ""
             if roles[at] == "arguments" and not any_key and self.text.s[one.start] != "{" and self.declares(one.key):
                 roles[at] = ""
         member = next((one for one, role in zip(scan.members, roles) if role == "arguments"), None)

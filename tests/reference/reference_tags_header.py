@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from reference_names import find_name
 from reference_tags_attributes import tag_at
-from reference_tags_json import ObjectScan, are_names, decode_string
+from reference_tags_json import MOST as MOST_VALUES
+from reference_tags_json import Member, ObjectScan, are_names, count, decode_string
 from reference_tags_keys import key_at, written
 from reference_tags_text import (
     CALL,
@@ -52,6 +53,8 @@ class Header:
     key: str = ""  # of a first pair without its opener
     value: int = 0  # where its value begins
     in_section: bool = False
+    named: int | None = None  # of an object: where the name begins
+    holder: int | None = None  # and the object in it that holds the name and the arguments
     hollow: bool = False  # void, because there is no call between the opener and its closer
     notes: list[str] = field(default_factory=list)
 
@@ -300,26 +303,47 @@ class HeaderReader:
             if name:
                 header.name = name
                 return
-        name, id = "", None
-        for member in scan.members:
+        name, id, holder = "", None, None
+        for at, member in enumerate(scan.members):
             role = "" if member.misplaced else says.get(member.key, "")
-            if unmarked and not role and not member.misplaced:
+            if role == "alias" and not self.may_name(scan.members[: at + 1]):
+                role = "other" if not unmarked else ""
+            if unmarked and self.is_other(member, role, header):
                 raise Fails(member.start)
+            holder = member.start if member.kind == "holder" else holder
             if role == "id":
                 text = self.decoded(member.indices) if member.kind == "string" and member.closed else ""
                 id = text if 1 <= len(text.encode()) <= LONGEST else None
             elif role == "name":
                 name = self.fitting(member.indices) if member.kind == "string" and member.closed else ""
+            elif role == "alias" and member.kind == "string":
+                name = self.fitting(member.indices) if member.closed else ""
+            if role in ("name", "alias") and member.kind == "string":
+                header.named, header.holder = member.start, holder if member.inner else None
+            elif role == "name":
+                header.named = None
             known = latin(name) in (self.tools or ())
-            if name and (role == "name" and (not unmarked or known)):
-                header.name, header.id = name, id
-                return
-            if name and unmarked and role == "arguments" and self.tools is None:
+            if role == "alias" and member.kind == "string" and member.closed and unmarked and not known:
+                raise Fails(member.stop)
+            found = known or (not unmarked and self.tools and find_name(latin(name), self.tools, False))
+            declared = (role == "name" and not unmarked) or (role in ("name", "alias") and found)
+            if name and (declared or (role == "arguments" and self.tools is None)):
                 header.name, header.id = name, id
                 return
         if scan.ended != "limit":
             raise Fails(scan.stop - (scan.ended == "object"))
         raise More(far)
+
+    def may_name(self, members: Sequence[Member]) -> bool:
+        """May the last of these hold the name? Only so many are counted, in an object and in one in it."""
+        in_inner = count(members, inner=True) if members[-1].inner else 0
+        return count(members, inner=False) < MOST_VALUES and in_inner < MOST_VALUES - 1
+
+    def is_other(self, member: Member, role: str, header: Header) -> bool:
+        """Does this member show that an object without an opener is not a call?"""
+        if role == "alias":
+            return header.named is not None or member.kind not in ("string", "holder")
+        return not role and not member.misplaced
 
     def decoded(self, indices: Sequence[int]) -> str:
         return "".join(char for char, _ in decode_string(self.text, indices, closed=True)).strip(WS)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from reference_tags_text import INERT, WS, More, Text, lacks_closer
 
 OPENERS, CLOSERS = "{[", "}]"
+MOST = 255  # values of an object that are counted
 SCALAR = re.compile(r"true|false|null|-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 SCALAR_ENDS = ",}" + WS
 SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\": "\\", '"': '"'}
@@ -81,12 +82,13 @@ def escaped_controls(before: str, piece: str) -> str:
 @dataclass
 class Member:
     key: str
-    kind: str = ""  # "string", "container" or "scalar"; empty until the value begins
+    kind: str = ""  # "string", "container", "holder" or "scalar"; empty until the value begins
     indices: list[int] = field(default_factory=list)  # of a string, those between its quotes
     closed: bool = False
     start: int = 0
     stop: int = 0  # where it was closed
     misplaced: bool = False  # a container where no value belongs
+    inner: bool = False  # in an object that holds the name and the arguments
     late: bool = False  # before it the object has what is not part of one
     key_indices: list[int] = field(default_factory=list)  # between the quotes of its key
 
@@ -109,8 +111,11 @@ class ObjectScan:
         markers: Sequence[str],
         closers: Sequence[str] = (),
         cut: bool = False,
+        holder: int | None = None,
     ):
         self.text, self.limit, self.markers, self.closers, self.cut = text, limit, markers, closers, cut
+        self.holder = holder  # where the object begins that holds the name and the arguments
+        self.inner = False  # in such an object
         self.quotes = False  # a string has an opener
         self.in_string = False  # it ended in a string
         self.members: list[Member] = []
@@ -229,6 +234,7 @@ class ObjectScan:
         if self.depth == 1 and self.expects == "value":
             self.stage = "in value"
             new = Member(self.key, "string", indices, start=first, key_indices=self.key_indices, late=self.stray)
+            new.inner = self.inner
             self.members.append(new)
         ended = ""
         while i < self.limit:
@@ -278,8 +284,9 @@ class ObjectScan:
             self.stage = "in value" if self.depth > 1 else "comma"
         elif c == "}":
             self.lacks_value(i)
-            self.stage = "over"
-            return True
+            self.expects, self.stage = ":", "comma" if self.inner else "over"
+            self.inner, was_inner = False, self.inner
+            return not was_inner
         elif c == ",":
             self.lacks_value(i)
             self.expects = self.stage = "key"
@@ -310,6 +317,10 @@ class ObjectScan:
     def value(self, i: int, c: str) -> None:
         """A value begins, or a container where none belongs."""
         misplaced = self.expects != "value"
+        if c == "{" and not misplaced and self.holds_call(i):
+            self.members.append(Member(self.key, "holder", closed=True, start=i))
+            self.inner, self.expects, self.stage = True, "key", "key"
+            return
         if misplaced:
             self.is_stray(i)
         self.stage = "in value"
@@ -322,13 +333,28 @@ class ObjectScan:
         self.members.append(
             Member(self.key, kind, [i], start=i, misplaced=misplaced, key_indices=[] if misplaced else self.key_indices)
         )
-        self.members[-1].late = self.stray
+        self.members[-1].late, self.members[-1].inner = self.stray, self.inner
+
+    def holds_call(self, i: int) -> bool:
+        """May the name and the arguments be in the object at `i`? A header looks into each."""
+        says = self.text.row.members
+        if self.inner or says.get(self.key) != "alias" or not (self.members or "*" not in says):
+            return False
+        if self.closers:
+            return i == self.holder
+        return not are_names(self.members, says) and count(self.members, inner=False) < MOST - 1
+
+
+def count(members: Sequence[Member], inner: bool) -> int:
+    """The values that have begun, in the object or in the one in it that is open."""
+    after = max((at for at, one in enumerate(members) if one.kind == "holder"), default=-1) + 1 if inner else 0
+    return sum(one.inner == inner and not one.misplaced for one in members[after:])
 
 
 def are_names(members: Sequence[Member], says: Mapping[str, str]) -> bool:
-    """Is each key of this object the name of a call? Not if the first is the key of the name, and has a string."""
+    """Is each key of this object the name of a call? Not if the row knows the first, and it has a string."""
     first = next((one for one in members if not one.misplaced), None)
-    plain = first is not None and says.get(first.key) == "name" and first.kind == "string"
+    plain = first is not None and first.key in says and first.kind == "string"
     return "*" in says and not plain
 
 

@@ -202,12 +202,21 @@ def objects(draw: st.DrawFn, row: Format) -> str:
     name = json.dumps(draw(st.sampled_from(NAMES)))
     if row.members == {"*": "call"}:
         return "{" + ", ".join(draw(st.lists(st.just(f"{name}: {arguments}"), min_size=1, max_size=2))) + "}"
-    keys = {role: [key for key, says in row.members.items() if says == role] for role in ("name", "arguments", "id")}
+    keys = {
+        role: [key for key, says in row.members.items() if says == role]
+        for role in ("name", "alias", "arguments", "id")
+    }
     wrong = draw(st.integers(0, 9)) == 0
     key = draw(st.sampled_from(["arguments", "parameters"] if wrong else keys["arguments"]))
     other = draw(st.sampled_from([*keys["id"], "id", "type"]))
-    members = [f'"{keys["name"][0]}": {name}', f'"{key}": {arguments}', f'"{other}": {draw(st.sampled_from(IDS))}']
+    rare = draw(st.integers(0, 9))  # another key for the name, or an inner object
+    named = draw(st.sampled_from(keys["alias"])) if rare == 1 and keys["alias"] else keys["name"][0]
+    members = [f'"{named}": {name}', f'"{key}": {arguments}', f'"{other}": {draw(st.sampled_from(IDS))}']
     members = draw(st.permutations(members))[: draw(st.integers(1, 3))]
+    if rare == 2 and keys["alias"]:
+        outer = [f'"{draw(st.sampled_from(keys["alias"]))}": {{{", ".join(members)}}}']
+        outer += draw(st.sampled_from([[], ['"type": "function"'], ['"id": "x"'], [f'"tool": {name}'], ['"x": {}']]))
+        members = draw(st.permutations(outer))
     return "{" + ", ".join(members) + "}"
 
 

@@ -67,18 +67,18 @@ REFUSED = {
         "the string quote '<s' is the beginning",
     ),
     "names in tags": ({"call": CALL, "name_as": "call"}, "name_as='call' needs a body of 'python' or 'object'"),
-    "members": ({"section": S, "wrapped": True, "members": {}}, "members maps 1 to 8 keys of a wrapped call"),
+    "members": ({"section": S, "wrapped": True, "members": {}}, "members maps 1 to 16 keys of a wrapped call"),
     "members of nothing": (
         {"section": S, "wrapped": True, "members": ()},
-        "members maps 1 to 8 keys of a wrapped call",
+        "members maps 1 to 16 keys of a wrapped call",
     ),
     "a member": (
         {"section": S, "wrapped": True, "members": {"name": "names"}},
-        "members maps keys to 'name', 'arguments', 'id', 'other', or '*' to 'call', and cannot map 'name' to 'names'",
+        "'id', 'other', 'alias', or '*' to 'call', and cannot map 'name' to 'names'",
     ),
     "a key": (
         {"section": S, "wrapped": True, "members": {"": "name"}},
-        "members maps keys to 'name', 'arguments', 'id', 'other', or '*' to 'call', and cannot map '' to 'name'",
+        "members maps keys to 'name', 'arguments', 'id', 'other', 'alias', or '*' to 'call', and cannot map ''",
     ),
     "a long key": ({"section": S, "wrapped": True, "members": {"k" * 129: "name"}}, "has a key of more than 128 bytes"),
     "no arguments": (

@@ -155,7 +155,7 @@ cdef struct Literal:
 cdef enum:
     NO_LITERAL = 255
     BY_ID = 32
-    MAX_MEMBERS = 8                              # keys of a wrapped call that mean something
+    MAX_MEMBERS = 16                             # keys of a wrapped call that mean something
 
 cdef struct MemberKey:
     const uint8_t* text
@@ -233,12 +233,14 @@ cdef struct Json:                                # core/json_scan.pxd
     uint8_t scalar, matched
 
 cdef struct ObjectScan:                          # tags/call_object.pxd: the members of a wrapped call
-    int64_t depth
+    int32_t depth
+    uint16_t named                               # the bytes of the key so far may still be these keys
     uint8_t in_string, escape, expect            # at depth 1: what comes next
-    # which member it is; bytes of its key so far; they may still be these keys
-    uint8_t key, key_n, named
+    uint8_t key, key_n                           # which member it is; bytes of its key so far
     uint8_t stray                                # it has something that is not part of an object
     uint8_t keys                                 # Keys, where a key may be a call's name
+    # how many values have begun, at most 255; the same in the inner object that is open, and itself; 0: none is
+    uint8_t nth, inner
 
 cdef struct TaggedCall:                          # PAIRS, VALUE: keys and values in tags, or elements
     uint64_t path                                # of elements: those that are open (tags/element_path.pxd)
@@ -261,6 +263,7 @@ cdef struct WrappedCall:                         # WRAPPED: an object with the n
     uint8_t members                              # Members
     uint8_t escape_n                             # bytes in `escape`
     uint8_t escape[6]                            # an unfinished escape of a string
+    uint8_t name_nth, name_inner                 # of a name under another key, or in an inner object: where it is
 
 cdef struct PythonCall:                          # PYTHON: literals after keys
     uint64_t brackets                            # those that are open, the innermost last: a PythonBracket each, 2 bits
@@ -288,6 +291,7 @@ cdef struct Tags:                                # what the tag machine remember
     int32_t name_at, id_at                       # offsets of the quotes of its name and id; 0: not found yet
     ObjectScan probe                             # of the look-ahead at an object that may be a call
     int32_t tool                                 # the open call's tool; -1: not declared
+    uint8_t name_nth, name_inner                 # of the probe, as in WrappedCall
     uint8_t reasoning, answer, in_section
     uint8_t seam                                 # Seam
     uint8_t at_start                             # in TEXT: only blanks so far, so a label or an object may begin it

@@ -10,6 +10,7 @@ cdef struct CallHeader:
     Py_ssize_t id_at, id_n                       # after the name; id_at 0: its marker is not there
     Py_ssize_t key_at, key_n                     # its first key, whose opener is missing
     int64_t object_name, object_id               # wrapped: where the quotes of name and id are in the input; 0: no id
+    uint8_t name_nth, name_inner                 # and which member is the name, as in WrappedCall
     uint8_t body                                 # the state of its body: PAIRS, RAW, WRAPPED or PYTHON
     uint8_t empty                                # the name's end ends the call too
     uint8_t repeated, bare, in_section, array

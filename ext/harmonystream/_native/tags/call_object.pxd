@@ -2,10 +2,14 @@
 # says where its members' values begin and end. It tracks nesting and strings only, so it also gets through what is
 # not quite JSON.
 
-from libc.stdint cimport uint8_t
+from libc.stdint cimport uint8_t, uint16_t, uint64_t
 from libc.string cimport memset
-from harmonystream._native.core.chars cimport is_json_space
+from harmonystream._native.core.chars cimport is_json_space, lowest_bit
 from harmonystream._native.core.types cimport ObjectScan, TagTable
+
+cdef enum:
+    MOST_VALUES = 255                            # are counted
+    MOST_DEPTH = (1 << 31) - 1
 
 cdef enum Expect:
     X_KEY, X_IN_KEY, X_COLON, X_VALUE, X_IN_STRING, X_IN_NEST, X_IN_SCALAR, X_COMMA, X_OVER
@@ -13,10 +17,11 @@ cdef enum Expect:
 cdef enum Member:
     OTHER_MEMBER, NAME_MEMBER, ARGUMENTS_MEMBER, ID_MEMBER
     KNOWN_MEMBER                       # it means nothing here, and is not reported
+    ALIAS_MEMBER                       # it may hold the name, or an object with the call
 
 cdef enum Keys:                        # where a key may be a call's name: {"f": {…}}
     KEYS_UNKNOWN                       # no value has begun
-    KEYS_OF_MEMBERS                    # the first key is that of the name, and has a string
+    KEYS_OF_MEMBERS                    # the first key is one that the row knows, and has a string
     KEYS_ARE_NAMES
 
 cdef enum Found:                       # what a byte did
@@ -33,8 +38,11 @@ cdef inline void object_reset(ObjectScan* o) noexcept nogil:
 
 
 cdef inline void key_byte(ObjectScan* o, const TagTable* row, uint8_t c) noexcept nogil:
+    cdef uint64_t left = o.named
     cdef int i
-    for i in range(row.n_members):
+    while left:
+        i = lowest_bit(left)
+        left &= left - 1
         if o.key_n >= row.members[i].n or row.members[i].text[o.key_n] != c:
             o.named &= ~(1 << i)
     if o.key_n < 255:
@@ -53,9 +61,16 @@ cdef inline void key_over(ObjectScan* o, const TagTable* row) noexcept nogil:
 cdef inline void settle_keys(ObjectScan* o, uint8_t c) noexcept nogil:
     """A value begins with c. The first one says what keys are."""
     if o.keys == KEYS_UNKNOWN:
-        o.keys = KEYS_OF_MEMBERS if o.key == NAME_MEMBER and c == c'"' else KEYS_ARE_NAMES
+        o.keys = KEYS_OF_MEMBERS if o.key != OTHER_MEMBER and c == c'"' else KEYS_ARE_NAMES
     if o.keys == KEYS_ARE_NAMES:
         o.key = ARGUMENTS_MEMBER
+
+
+cdef inline void enter_inner(ObjectScan* o) noexcept nogil:
+    """The object that has just begun holds the call: its members are read as the outer one's."""
+    o.inner = 1
+    o.depth = 1
+    o.expect = X_KEY
 
 
 cdef inline bint object_in_string(const ObjectScan* o) noexcept nogil:
@@ -90,7 +105,7 @@ cdef inline int object_step(ObjectScan* o, const TagTable* row, uint8_t c) noexc
         if c == c'"':
             o.in_string = 1
         elif c == c'{' or c == c'[':
-            o.depth += 1
+            o.depth += o.depth < MOST_DEPTH
         elif c == c'}' or c == c']':
             o.depth -= 1
             if o.depth == 1:
@@ -102,6 +117,11 @@ cdef inline int object_step(ObjectScan* o, const TagTable* row, uint8_t c) noexc
             return F_NOTHING
         if row.key_is_name and c != c',' and c != c'}' and c != c']':
             settle_keys(o, c)
+        if c != c',' and c != c'}' and c != c']':
+            if o.inner:
+                o.inner += o.inner < MOST_VALUES
+            else:
+                o.nth += o.nth < MOST_VALUES
         if c == c'"':
             o.in_string = 1
             o.expect = X_IN_STRING
@@ -114,23 +134,28 @@ cdef inline int object_step(ObjectScan* o, const TagTable* row, uint8_t c) noexc
             o.expect = X_IN_SCALAR
             return F_BEGINS
     if o.expect == X_IN_SCALAR:
-        if c == c'}':
+        if c == c'}' and not o.inner:
             o.depth = 0
             o.expect = X_OVER
             return F_ENDED_OVER
+        if c == c'}':
+            o.inner = 0
+            o.expect = X_COMMA
+            return F_ENDED
         if c == c',' or is_json_space(c):
             o.expect = X_KEY if c == c',' else X_COMMA
             return F_ENDED
         return F_NOTHING
-    if c == c'}':
-        o.stray |= o.expect == X_VALUE or o.expect == X_COLON
+    stray = o.expect == X_VALUE or o.expect == X_COLON
+    if c == c'}' and not o.inner:
+        o.stray |= stray
         o.depth = 0
         o.expect = X_OVER
         return F_OVER
-    if c == c',':
-        stray = o.expect == X_VALUE or o.expect == X_COLON
+    if c == c',' or c == c'}':
         o.stray |= stray
-        o.expect = X_KEY
+        o.expect = X_KEY if c == c',' else X_COMMA
+        o.inner = 0 if c == c'}' else o.inner
         return F_STRAY if stray else F_NOTHING
     stray = o.stray
     if c == c':':
@@ -142,7 +167,7 @@ cdef inline int object_step(ObjectScan* o, const TagTable* row, uint8_t c) noexc
             o.expect = X_IN_KEY
             o.key = OTHER_MEMBER
             o.key_n = 0
-            o.named = 255
+            o.named = <uint16_t>~0
         else:
             o.stray = 1
     elif c == c'{' or c == c'[':                                             # where none belongs: it nests anyway

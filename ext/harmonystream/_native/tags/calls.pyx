@@ -103,6 +103,9 @@ cdef void begin_call(Stream* s, const Context* c, View* v, const CallHeader* h) 
         r.flags = kind
     s.attributed = stop
     open_call(s, h, c.row.ends_reasoning)
+    if h.body == WRAPPED:
+        s.tags.call.wrapped.name_nth = h.name_nth
+        s.tags.call.wrapped.name_inner = h.name_inner
     if h.key_n:
         open_key(s, c, v, v.p + h.key_at, h.key_n, 0)
         consume_key_end(s, c, v, h)

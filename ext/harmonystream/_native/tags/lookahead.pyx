@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libc.string cimport memchr, memcmp, memset
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.chars cimport is_json_space
-from harmonystream._native.core.tools cimport begins_tool, has_parameters, is_parameter, tool_index
+from harmonystream._native.core.tools cimport begins_tool, find_name, has_parameters, is_parameter, tool_index
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.attributes cimport Attributes, look_attributes
 from harmonystream._native.tags.call_names cimport look_opened
@@ -202,6 +202,14 @@ cdef int look_listed(const View* v, const Context* c, Stream* s, Py_ssize_t i, P
     return NO
 
 
+cdef bint may_name(const Tags* g, uint8_t ch, bint unmarked) noexcept nogil:
+    """A value that begins with ch, under a key that may hold the name: may it be that, or an object with the call?"""
+    cdef const ObjectScan* o = &g.probe
+    if (unmarked and g.name_at) or o.nth == MOST_VALUES or o.inner == MOST_VALUES:
+        return False
+    return ch == c'"' or (ch == c'{' and not o.inner)
+
+
 cdef int look_member(const View* v, const Context* c, Tags* g, int found, Py_ssize_t x, Py_ssize_t origin,
                      bint unmarked, CallHeader* h) noexcept nogil:
     """A value of the probed object begins or ends at x. YES: its call has a name. NO: it is not a call.
@@ -210,22 +218,34 @@ cdef int look_member(const View* v, const Context* c, Tags* g, int found, Py_ssi
     """
     cdef uint8_t[NAME_CAP + 16] name
     cdef int k, member = g.probe.key
-    cdef bint named = member == ARGUMENTS_MEMBER and (g.probe.keys == KEYS_ARE_NAMES or (unmarked and c.tools.n < 0))
+    cdef Py_ssize_t at = 0, size = 0
+    cdef bint named = member == ARGUMENTS_MEMBER and (g.probe.keys == KEYS_ARE_NAMES or c.tools.n < 0)
+    cdef bint alias = member == ALIAS_MEMBER
     if found == F_BEGINS:
-        if unmarked and member == OTHER_MEMBER:
+        if g.probe.keys == KEYS_OF_MEMBERS and g.probe.nth == 1 and not g.probe.inner:
+            g.name_at = 0                                  # the first key is not the name
+        alias = alias and may_name(g, v.p[x], unmarked)
+        if unmarked and (member == OTHER_MEMBER or (member == ALIAS_MEMBER and not alias)):
             return NO
-        if member == NAME_MEMBER:
+        if alias and v.p[x] == c'{':
+            enter_inner(&g.probe)
+        elif alias or member == NAME_MEMBER:
             g.name_at = <int32_t>(x - origin) if v.p[x] == c'"' else 0
+            g.name_nth = g.probe.nth if alias or g.probe.inner else 0
+            g.name_inner = g.probe.inner if alias or not g.probe.inner else 1
         elif member == ID_MEMBER:
             g.id_at = <int32_t>(x - origin) if v.p[x] == c'"' else 0
-    if not g.name_at or not (named if found == F_BEGINS else found == F_ENDS and member == NAME_MEMBER):
+    if not g.name_at or not (named if found == F_BEGINS else found == F_ENDS and (alias or member == NAME_MEMBER)):
         return MORE
     if not read_object_name(v, origin + g.name_at, name, &k) or not is_name(c.tools, name, k):
-        return MORE
-    if unmarked and not named and tool_index(c.tools, name, k) < 0:
-        return MORE
+        return NO if unmarked and alias else MORE
+    if (unmarked or alias) and not named and tool_index(c.tools, name, k) < 0:
+        if unmarked or not find_name(c.tools, name, k, False, &at, &size):
+            return NO if unmarked and alias else MORE
+    h.name_nth = g.name_nth
+    h.name_inner = g.name_inner
     h.object_name = origin + g.name_at
-    h.object_id = origin + g.id_at if g.id_at and g.id_at < g.name_at else 0
+    h.object_id = origin + g.id_at if g.id_at else 0
     return YES
 
 

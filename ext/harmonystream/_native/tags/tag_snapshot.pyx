@@ -16,8 +16,8 @@ from harmonystream._native.core.types cimport *
 DEBUG = bool(DEBUG_BUILD)
 
 cdef enum:
-    N_BYTES = 22
-    SCAN_SIZE = 8 + 8
+    N_BYTES = 24
+    SCAN_SIZE = 4 + 2 + 9
     CALL_SIZE = 2 * 8 + 2 + 4 + 8                          # of the largest CallState
     FIXED_SIZE = 6 * 8 + 2 * 4 + SCAN_SIZE + 4 + N_BYTES + CALL_SIZE + 3 * 4
 
@@ -29,7 +29,8 @@ cdef void walk(Stream* s, uint8_t* special, uint32_t* n, Fields* f) noexcept:
     cdef uint8_t** bytes_ = [
         &g.reasoning, &g.answer, &g.seam, &g.in_section, &s.trim, special,
         &g.mentions, &g.think_mentions, &g.fence, &g.ticks, &g.lead, &s.spoken, &s.parted,
-        &g.code, &g.at_start, &g.line_start, &g.begun, &g.array, &g.pairs, &g.unread, &g.quotes, &s.value_mode]
+        &g.code, &g.at_start, &g.line_start, &g.begun, &g.array, &g.pairs, &g.unread, &g.quotes, &s.value_mode,
+        &g.name_nth, &g.name_inner]
     cdef int i
     for i in range(6):
         long_field(f, longs[i])
@@ -67,6 +68,8 @@ cdef void walk_wrapped(WrappedCall* call, Fields* f) noexcept:
     byte_field(f, &call.members)
     byte_field(f, &call.escape_n)
     bytes_field(f, call.escape, 6)
+    byte_field(f, &call.name_nth)
+    byte_field(f, &call.name_inner)
 
 
 cdef void walk_python(PythonCall* call, Fields* f) noexcept:
@@ -83,9 +86,11 @@ cdef void walk_python(PythonCall* call, Fields* f) noexcept:
 
 cdef void walk_scan(ObjectScan* o, Fields* f) noexcept:
     cdef int i
-    cdef uint8_t** bytes_ = [&o.in_string, &o.escape, &o.expect, &o.key, &o.key_n, &o.named, &o.stray, &o.keys]
-    long_field(f, &o.depth)
-    for i in range(8):
+    cdef uint8_t** bytes_ = [&o.in_string, &o.escape, &o.expect, &o.key, &o.key_n, &o.stray, &o.keys, &o.nth,
+                             &o.inner]
+    word_field(f, <uint32_t*>&o.depth)
+    short_field(f, &o.named)
+    for i in range(9):
         byte_field(f, bytes_[i])
 
 

@@ -9,7 +9,7 @@ from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.chars cimport is_json_space, may_lead
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.vocab cimport V_CONTROL, V_MISSING, V_VALID, Vocab, text_class
-from harmonystream._native.tags.call_object cimport ARGUMENTS_MEMBER, ID_MEMBER, KNOWN_MEMBER, NAME_MEMBER
+from harmonystream._native.tags.call_object cimport ALIAS_MEMBER, ARGUMENTS_MEMBER, ID_MEMBER, KNOWN_MEMBER, NAME_MEMBER
 
 import re
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ cdef dict AFTER_CALL = {"same": False, "content": True}
 cdef dict UNTYPED = {"string": False, "json": True}
 cdef dict TYPED = {"string": <int>TYPE_STRING, "json": <int>TYPE_JSON}
 cdef dict MEMBERS = {"name": <int>NAME_MEMBER, "arguments": <int>ARGUMENTS_MEMBER, "id": <int>ID_MEMBER,
-                     "other": <int>KNOWN_MEMBER}
+                     "other": <int>KNOWN_MEMBER, "alias": <int>ALIAS_MEMBER}
 cdef tuple ROLE_NAMES = ("think opener", "think closer", "drop", "stop", "turn", "section opener", "section closer",
                          "call opener", "end of a name", "empty call", "call closer",
                          "key opener", "end of a key", "value opener", "value closer", "string quote", "type opener",

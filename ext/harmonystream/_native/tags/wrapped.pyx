@@ -237,6 +237,17 @@ cdef void note_stray(Stream* s, const Context* c, View* v, Py_ssize_t x, uint8_t
     note(s, D_MISSING_VALUE if expect == X_COLON or expect == X_VALUE else D_IGNORED_TEXT, position_at(s, v, x))
 
 
+cdef int alias_member(WrappedCall* call, uint8_t ch) noexcept nogil:
+    """What the member is whose value begins with ch, because it may hold the name, or an object with the call."""
+    cdef ObjectScan* o = &call.object
+    if o.nth != call.name_nth:
+        return OTHER_MEMBER
+    if ch == c'{' and not o.inner and call.name_inner:
+        enter_inner(o)
+        return NAME_MEMBER
+    return NAME_MEMBER if o.inner == call.name_inner else OTHER_MEMBER
+
+
 cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int found, uint8_t expect) noexcept nogil:
     """What the byte at x did to the object. expect: what was expected there."""
     cdef Tags* g = &s.tags
@@ -247,6 +258,8 @@ cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int f
         pass_to(s, c, v, x)
         at = position_at(s, v, x)
         member = call.object.key
+        if member == ALIAS_MEMBER:
+            member = alias_member(call, v.p[x])
         if member == NAME_MEMBER:
             return
         if member == ARGUMENTS_MEMBER and v.p[x] != c'{' and call.object.keys != KEYS_ARE_NAMES and is_declared(s, c):
@@ -283,7 +296,7 @@ cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int f
             pass_to(s, c, v, x + 1)
             value_over(s, c)
     elif found == F_STRAY:
-        note_stray(s, c, v, x, expect if v.p[x] == c',' else <uint8_t>X_KEY)
+        note_stray(s, c, v, x, expect if v.p[x] == c',' or v.p[x] == c'}' else <uint8_t>X_KEY)
     elif found != F_NOTHING:
         pass_to(s, c, v, x)
         value_over(s, c)
