@@ -63,8 +63,5 @@ def _register_stock() -> None:
 
 
 def check_version(found: str | None = None) -> None:
-    """Refuse an SGLang that is older than the supported releases, and warn about a newer one.
-
-    Raises ImportError, which names the release to install.
-    """
+    """Warn about an SGLang that is not one of the tested releases."""
     check_release("SGLang", found or version("sglang"), OLDEST, NEWEST, LOG)

@@ -20,8 +20,5 @@ fits = HOST.fits
 
 
 def check_version(found: str | None = None) -> None:
-    """Refuse a vLLM that is older than the supported releases, and warn about a newer one.
-
-    Raises ImportError, which names the release to install.
-    """
+    """Warn about a vLLM that is not one of the tested releases."""
     check_release("vLLM", found or version("vllm"), OLDEST, NEWEST, _log)
