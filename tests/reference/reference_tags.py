@@ -508,7 +508,7 @@ class Machine(Fences, Elements, Lists):
             self.parted = dict.fromkeys(self.spoken, i)
         self.code, self.at_start = self.code and "code", True
         self.written, self.unread = "", False
-        self.named, self.holder = header.named, header.holder
+        self.named, self.holder, self.name_is_open = header.named, header.holder, header.name_is_open
         if self.row.name_as != "id" or header.body == "wrapped":
             self.reader().find_name(header, header.name)
         self.tool = header.name

@@ -48,6 +48,7 @@ class Bodies:
         self.tool = ""
         self.named: int | None = None  # of an object: where the name begins
         self.holder: int | None = None  # and the object in it that holds the name and the arguments
+        self.name_is_open = False  # the name's closing quote is missing
 
     @property
     def index(self) -> int:
@@ -296,7 +297,8 @@ class Bodies:
 
     def json(self, q: int) -> int:
         openers, closers = self.around
-        scan = ObjectScan(self.text, q, self.size, (*openers, *closers), closers, self.is_cut, self.holder)
+        is_open = self.named if self.name_is_open else None
+        scan = ObjectScan(self.text, q, self.size, (*openers, *closers), closers, self.is_cut, self.holder, is_open)
         for i in scan.dropped:
             self.drop_control(i)
         for code, i in scan.noise:

@@ -55,6 +55,7 @@ class Header:
     in_section: bool = False
     named: int | None = None  # of an object: where the name begins
     holder: int | None = None  # and the object in it that holds the name and the arguments
+    name_is_open: bool = False  # its closing quote is missing
     hollow: bool = False  # void, because there is no call between the opener and its closer
     notes: list[str] = field(default_factory=list)
 
@@ -314,25 +315,43 @@ class HeaderReader:
             if role == "id":
                 text = self.decoded(member.indices) if member.kind == "string" and member.closed else ""
                 id = text if 1 <= len(text.encode()) <= LONGEST else None
-            elif role == "name":
-                name = self.fitting(member.indices) if member.kind == "string" and member.closed else ""
-            elif role == "alias" and member.kind == "string":
-                name = self.fitting(member.indices) if member.closed else ""
-            if role in ("name", "alias") and member.kind == "string":
-                header.named, header.holder = member.start, holder if member.inner else None
-            elif role == "name":
+            elif role == "name" or (role == "alias" and member.kind == "string"):
+                name = self.named_by(member, scan.members[: at + 1], unmarked, header)
                 header.named = None
+            is_bare = role == "name" and member.kind == "scalar"
+            if (role in ("name", "alias") and member.kind == "string") or (name and is_bare):
+                header.named, header.holder = member.start, holder if member.inner else None
             known = latin(name) in (self.tools or ())
             if role == "alias" and member.kind == "string" and member.closed and unmarked and not known:
                 raise Fails(member.stop)
             found = known or (not unmarked and self.tools and find_name(latin(name), self.tools, False))
             declared = (role == "name" and not unmarked) or (role in ("name", "alias") and found)
-            if name and (declared or (role == "arguments" and self.tools is None)):
+            if name and (declared or header.name_is_open or (role == "arguments" and self.tools is None)):
                 header.name, header.id = name, id
+                header.notes += ["missing-opener"] * (header.name_is_open or is_bare)
                 return
         if scan.ended != "limit":
             raise Fails(scan.stop - (scan.ended == "object"))
         raise More(far)
+
+    def named_by(self, member: Member, members: Sequence[Member], unmarked: bool, header: Header) -> str:
+        """The name that this member says, the last one of these. Quotes of it may be missing."""
+        if not member.closed or member.kind in ("container", "holder"):
+            return ""
+        if member.kind == "scalar":
+            bare = "".join(self.text.s[i] for i in member.indices)
+            bare = bare.encode("latin-1").decode("utf-8", "replace")
+            bare = bare[:-1] if bare[-1:] in ('"', "'", "`") else bare
+            bare = bare[1:] if bare[:1] in ("'", "`") else bare
+            return bare if latin(bare) in (self.tools or ()) else ""
+        if name := self.fitting(member.indices):
+            return name
+        text = self.decoded(member.indices)
+        name = self.as_name(text[:-1].rstrip(WS)) if text.endswith(",") and len(text.encode()) <= LONGEST else ""
+        if latin(name) in (self.tools or ()) or (name and self.tools is None and not unmarked):
+            header.name_is_open = self.may_name(members)
+            return name if header.name_is_open else ""
+        return ""
 
     def may_name(self, members: Sequence[Member]) -> bool:
         """May the last of these hold the name? Only so many are counted, in an object and in one in it."""
@@ -350,7 +369,9 @@ class HeaderReader:
 
     def fitting(self, indices: Sequence[int]) -> str:
         """The name that a string says; empty: it does not fit."""
-        name = self.decoded(indices)
+        return self.as_name(self.decoded(indices))
+
+    def as_name(self, name: str) -> str:
         plain = not any(char < " " or char == "\x7f" or char in BAD or char in WS for char in name)
         known = latin(name) in (self.tools or ())
         return name if (plain or known) and 1 <= len(name.encode()) <= LONGEST else ""

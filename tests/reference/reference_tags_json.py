@@ -112,9 +112,11 @@ class ObjectScan:
         closers: Sequence[str] = (),
         cut: bool = False,
         holder: int | None = None,
+        open_name: int | None = None,
     ):
         self.text, self.limit, self.markers, self.closers, self.cut = text, limit, markers, closers, cut
         self.holder = holder  # where the object begins that holds the name and the arguments
+        self.open_name = open_name  # where the name begins whose closing quote is missing: it is the next key's
         self.inner = False  # in such an object
         self.quotes = False  # a string has an opener
         self.in_string = False  # it ended in a string
@@ -269,6 +271,8 @@ class ObjectScan:
                 self.key, self.key_indices = "".join(s[k] for k in indices), indices
             self.expects = ":"
             self.stage = {"in key": "colon", "in value": "comma"}.get(self.stage, self.stage)
+        if new and first == self.open_name:
+            self.stop, self.expects, self.stage = i, "key", "key"
         return ""
 
     def plain(self, i: int) -> bool:

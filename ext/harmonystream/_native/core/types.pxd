@@ -263,7 +263,8 @@ cdef struct WrappedCall:                         # WRAPPED: an object with the n
     uint8_t members                              # Members
     uint8_t escape_n                             # bytes in `escape`
     uint8_t escape[6]                            # an unfinished escape of a string
-    uint8_t name_nth, name_inner                 # of a name under another key, or in an inner object: where it is
+    uint8_t name_nth, name_inner                 # the values of `nth` and `inner` in `object` at the name
+    uint8_t name_open                            # the name's closing quote is missing: it is the next key's
 
 cdef struct PythonCall:                          # PYTHON: literals after keys
     uint64_t brackets                            # those that are open, the innermost last: a PythonBracket each, 2 bits
@@ -291,7 +292,7 @@ cdef struct Tags:                                # what the tag machine remember
     int32_t name_at, id_at                       # offsets of the quotes of its name and id; 0: not found yet
     ObjectScan probe                             # of the look-ahead at an object that may be a call
     int32_t tool                                 # the open call's tool; -1: not declared
-    uint8_t name_nth, name_inner                 # of the probe, as in WrappedCall
+    uint8_t name_nth, name_inner                 # of the probe's name, as in WrappedCall
     uint8_t reasoning, answer, in_section
     uint8_t seam                                 # Seam
     uint8_t at_start                             # in TEXT: only blanks so far, so a label or an object may begin it

@@ -15,7 +15,8 @@ cdef struct CallHeader:
     uint8_t empty                                # the name's end ends the call too
     uint8_t repeated, bare, in_section, array
     uint8_t doubled                              # the end of the word `function` comes more than once
-    uint8_t unended                              # the end of its name is missing
+    uint8_t unended                              # the end of its name is missing, or a quote of it in an object
+    uint8_t name_open                            # in an object: its closing quote is, and the next key's is there
     uint8_t hollow                               # there is no call between its opener and its closer
 
 

@@ -66,6 +66,15 @@ cdef inline void settle_keys(ObjectScan* o, uint8_t c) noexcept nogil:
         o.key = ARGUMENTS_MEMBER
 
 
+cdef inline void begin_key(ObjectScan* o) noexcept nogil:
+    """After a key's first quote."""
+    o.in_string = 1
+    o.expect = X_IN_KEY
+    o.key = OTHER_MEMBER
+    o.key_n = 0
+    o.named = <uint16_t>~0
+
+
 cdef inline void enter_inner(ObjectScan* o) noexcept nogil:
     """The object that has just begun holds the call: its members are read as the outer one's."""
     o.inner = 1
@@ -164,10 +173,7 @@ cdef inline int object_step(ObjectScan* o, const TagTable* row, uint8_t c) noexc
     elif c == c'"':
         o.in_string = 1
         if o.expect == X_KEY:
-            o.expect = X_IN_KEY
-            o.key = OTHER_MEMBER
-            o.key_n = 0
-            o.named = <uint16_t>~0
+            begin_key(o)
         else:
             o.stray = 1
     elif c == c'{' or c == c'[':                                             # where none belongs: it nests anyway

@@ -6,7 +6,7 @@ from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.tools cimport find_name, tool_index
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.lookahead cimport *
-from harmonystream._native.tags.object_name cimport read_object_name
+from harmonystream._native.tags.object_name cimport read_object_name, without_comma
 from harmonystream._native.tags.pairs cimport open_key
 from harmonystream._native.tags.transitions cimport end_call, open_call
 from harmonystream._native.tags.view cimport *
@@ -66,6 +66,8 @@ cdef void begin_call(Stream* s, const Context* c, View* v, const CallHeader* h) 
     cdef int64_t start, stop
     if h.body == WRAPPED:
         read_object_name(v, h.object_name, decoded, &n)
+        if h.name_open:
+            n = without_comma(decoded, n)
         name = decoded
         if h.object_id and read_object_name(v, h.object_id, own_id, &n_own):
             id = own_id
@@ -106,6 +108,7 @@ cdef void begin_call(Stream* s, const Context* c, View* v, const CallHeader* h) 
     if h.body == WRAPPED:
         s.tags.call.wrapped.name_nth = h.name_nth
         s.tags.call.wrapped.name_inner = h.name_inner
+        s.tags.call.wrapped.name_open = h.name_open
     if h.key_n:
         open_key(s, c, v, v.p + h.key_at, h.key_n, 0)
         consume_key_end(s, c, v, h)

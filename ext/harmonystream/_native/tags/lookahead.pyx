@@ -12,7 +12,7 @@ from harmonystream._native.tags.call_names cimport look_opened
 from harmonystream._native.tags.call_object cimport *
 from harmonystream._native.tags.lookahead cimport *
 from harmonystream._native.tags.names cimport is_bad, is_name, is_word_byte, look_written, skip_call_word
-from harmonystream._native.tags.object_name cimport read_object_name
+from harmonystream._native.tags.object_name cimport read_object_name, without_comma
 from harmonystream._native.tags.quotation cimport unless_quoted
 from harmonystream._native.tags.value_type cimport look_type
 from harmonystream._native.tags.view cimport *
@@ -230,15 +230,27 @@ cdef int look_member(const View* v, const Context* c, Tags* g, int found, Py_ssi
         if alias and v.p[x] == c'{':
             enter_inner(&g.probe)
         elif alias or member == NAME_MEMBER:
-            g.name_at = <int32_t>(x - origin) if v.p[x] == c'"' else 0
-            g.name_nth = g.probe.nth if alias or g.probe.inner else 0
-            g.name_inner = g.probe.inner if alias or not g.probe.inner else 1
+            g.name_at = <int32_t>(x - origin) if v.p[x] != c'{' and v.p[x] != c'[' else 0
+            g.name_nth = g.probe.nth if g.probe.nth < MOST_VALUES else 0
+            g.name_inner = g.probe.inner if g.probe.inner < MOST_VALUES else 1
         elif member == ID_MEMBER:
             g.id_at = <int32_t>(x - origin) if v.p[x] == c'"' else 0
-    if not g.name_at or not (named if found == F_BEGINS else found == F_ENDS and (alias or member == NAME_MEMBER)):
+    if not g.name_at or not (named if found == F_BEGINS else alias or member == NAME_MEMBER):
         return MORE
-    if not read_object_name(v, origin + g.name_at, name, &k) or not is_name(c.tools, name, k):
+    if found == F_ENDED and member == NAME_MEMBER:
+        if not read_object_name(v, origin + g.name_at, name, &k) or tool_index(c.tools, name, k) < 0:
+            g.name_at = 0
+            return MORE
+        h.unended = 1
+    elif not read_object_name(v, origin + g.name_at, name, &k):
         return NO if unmarked and alias else MORE
+    elif not is_name(c.tools, name, k):
+        k = without_comma(name, k) if found == F_ENDS and g.name_nth and g.probe.inner < MOST_VALUES else 0
+        if k == 0 or not (tool_index(c.tools, name, k) >= 0 or (
+                not unmarked and c.tools.n < 0 and is_name(c.tools, name, k))):
+            return NO if unmarked and alias else MORE
+        h.unended = h.name_open = 1
+        named = True
     if (unmarked or alias) and not named and tool_index(c.tools, name, k) < 0:
         if unmarked or not find_name(c.tools, name, k, False, &at, &size):
             return NO if unmarked and alias else MORE
@@ -284,6 +296,7 @@ cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, P
     cdef Py_ssize_t x = i, cap = LOOK_CAP if alone == LINE else c.out.held.cap
     cdef Py_ssize_t most = v.n if v.n - origin < cap else origin + cap
     cdef int k, verdict
+    cdef bint over
     h.stop = i
     h.body = WRAPPED
     h.array = v.p[i] == c'['
@@ -313,13 +326,14 @@ cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, P
         if is_misplaced(&g.probe, v.p[x]):
             return failed(h, origin, x)
         verdict = object_step(&g.probe, row, v.p[x])
-        if verdict == F_OVER or verdict == F_ENDED_OVER:
+        if verdict == F_OVER:
             return failed(h, origin, x)
         if row.key_is_name and g.probe.keys == KEYS_UNKNOWN and g.probe.expect == X_IN_KEY and g.probe.key_n == 0:
             g.name_at = <int32_t>(x - origin)
-        if verdict == F_BEGINS or verdict == F_ENDS:
-            verdict = look_member(v, c, g, verdict, x, origin, alone != MARKED, h)
-            if verdict != MORE:
+        if verdict == F_BEGINS or verdict == F_ENDS or verdict == F_ENDED or verdict == F_ENDED_OVER:
+            over = verdict == F_ENDED_OVER
+            verdict = look_member(v, c, g, F_ENDED if over else verdict, x, origin, alone != MARKED, h)
+            if verdict != MORE or over:
                 return verdict if verdict == YES else failed(h, origin, x)
         x += 1
     g.probed = x - origin

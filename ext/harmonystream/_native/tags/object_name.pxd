@@ -27,6 +27,37 @@ cdef inline uint8_t simple_escape(uint8_t c) noexcept nogil:
     return c'\n' if c == c'n' else c'\t' if c == c't' else c'\r' if c == c'r' else c
 
 
+cdef inline int without_comma(const uint8_t* name, int n) noexcept nogil:
+    """The length of the name, if a comma and ws come after it."""
+    if n < 2 or name[n - 1] != c',':
+        return 0
+    n -= 1
+    while n > 0 and is_json_space(name[n - 1]):
+        n -= 1
+    return n
+
+
+cdef inline bint read_bare_name(const View* v, Py_ssize_t i, uint8_t* name, int* size) noexcept nogil:
+    """As read_object_name(), where the first quote of the name is missing, or its quotes are other ones."""
+    cdef int n = 0, begin = 0, k
+    while i < v.n and (is_special(v, i) or not (v.p[i] == c',' or v.p[i] == c'}' or is_json_space(v.p[i]))):
+        if n > NAME_CAP + 4:
+            return False
+        if not is_special(v, i):
+            name[n] = v.p[i]
+            n += 1
+        i += 1
+    if n > 0 and name[n - 1] in b"\"'`":
+        n -= 1
+    if n > 0 and name[0] in b"'`":
+        begin = 1
+    n -= begin
+    for k in range(n):
+        name[k] = name[begin + k]
+    size[0] = n
+    return 0 < n <= NAME_CAP
+
+
 cdef inline bint read_object_name(const View* v, int64_t at, uint8_t* name, int* size) noexcept nogil:
     """The string whose quote is at `at`, decoded and without ws around it: a name of 1 to 256 bytes, or False.
 
@@ -34,6 +65,8 @@ cdef inline bint read_object_name(const View* v, int64_t at, uint8_t* name, int*
     """
     cdef Py_ssize_t i = <Py_ssize_t>at + 1
     cdef int n = 0, code, low
+    if v.p[at] != c'"':
+        return read_bare_name(v, <Py_ssize_t>at, name, size)
     while i < v.n and v.p[i] != c'"':                      # a restored state may be wrong about where the string ends
         if n > NAME_CAP + 4:
             return False

@@ -18,7 +18,7 @@ DEBUG = bool(DEBUG_BUILD)
 cdef enum:
     N_BYTES = 24
     SCAN_SIZE = 4 + 2 + 9
-    CALL_SIZE = 2 * 8 + 2 + 4 + 8                          # of the largest CallState
+    CALL_SIZE = SCAN_SIZE + 4 + 3 + 6 + 3                  # of the largest CallState
     FIXED_SIZE = 6 * 8 + 2 * 4 + SCAN_SIZE + 4 + N_BYTES + CALL_SIZE + 3 * 4
 
 
@@ -70,6 +70,7 @@ cdef void walk_wrapped(WrappedCall* call, Fields* f) noexcept:
     bytes_field(f, call.escape, 6)
     byte_field(f, &call.name_nth)
     byte_field(f, &call.name_inner)
+    byte_field(f, &call.name_open)
 
 
 cdef void walk_python(PythonCall* call, Fields* f) noexcept:
@@ -219,7 +220,7 @@ cdef int check_tagged(const TaggedCall* call, const TagTable* row) except -1:
 
 
 cdef int check_wrapped(const WrappedCall* call) except -1:
-    if (call.passing > PASS_MEMBER or call.members > TOO_MANY_MEMBERS
+    if (call.passing > PASS_MEMBER or call.members > TOO_MANY_MEMBERS or call.name_open > 1
             or call.escape_n > (4 if call.passing == PASS_SCALAR else 5)
             or (call.surrogate and not 0xD800 <= call.surrogate < 0xDC00)):
         refuse("a field is out of range")

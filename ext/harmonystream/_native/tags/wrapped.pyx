@@ -295,6 +295,10 @@ cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int f
         else:
             pass_to(s, c, v, x + 1)
             value_over(s, c)
+        if call.name_open and (call.object.key in (NAME_MEMBER, ALIAS_MEMBER) and v.p[x] == c'"' and
+                               call.object.nth == call.name_nth and call.object.inner == call.name_inner):
+            begin_key(&call.object)
+            s.header_n = 0
     elif found == F_STRAY:
         note_stray(s, c, v, x, expect if v.p[x] == c',' or v.p[x] == c'}' else <uint8_t>X_KEY)
     elif found != F_NOTHING:
