@@ -140,3 +140,16 @@ def test_every_cut_gives_the_same_and_so_does_a_parser_that_moves():
             found += [*parser.feed_text(text[at:]), *parser.finish("stop")]
             assert merge(map(as_tuple, found)) == events, (name, text, at)
             assert (parser.deviations, parser.usage) == (whole.deviations, whole.usage), (name, text, at)
+
+
+@pytest.mark.parametrize("name", [name for name in WRAPPED if around(name)[0]])
+@pytest.mark.parametrize("how", ["text", "plain"])
+def test_an_opener_far_before_the_byte_that_fails_is_text(name, how):
+    before, after = around(name)
+    for text in (
+        f'{{"id": "c1", "{"y" * 1100}": 1}}',
+        f'[{{"x": "{"y" * 1100}"}}',
+        f'{{"tool": 5, "{"y" * 1100}": 1, ]',
+    ):
+        case = {"row": name, "how": how, "stream": parts_of(name, f"{before}{text}\n{after}\nBye."), "tools": "unknown"}
+        targets.check("tagpage", case | OPTIONS | {"reason": None})

@@ -432,7 +432,8 @@ class Machine(Fences, Elements, Lists):
             header.stop = self.size if self.text.ends[-1] - self.text.ends[mark.start] > NEAR else mark.start
         if header.verdict in ("fails", "open"):
             is_alone = self.lacks and not self.code and self.begins_line(mark.start)
-            if self.text.is_id(mark) or is_alone or self.far_call(mark):
+            is_far = header.stop > mark.start  # then the opener is text, too
+            if self.text.is_id(mark) or (not is_far and (is_alone or self.far_call(mark))):
                 self.log.note("stray-control", mark.start)
                 return self.act(mark.start, mark.stop)
             is_bare = mark.kind == "call_open" and self.row.bare == "no" and self.row.section
