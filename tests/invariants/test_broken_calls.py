@@ -21,6 +21,7 @@ from broken_calls import (
     written_calls,
 )
 from fuzz import targets
+from random_tags import first
 from tag_streams import TAG_FORMATS, tokens
 
 import harmonystream as hs
@@ -142,6 +143,36 @@ def test_a_misspelt_closer_loses_nothing(name):
                 done = hs.parse(f"Hi.\n{text}\n{ANSWER}\n{call}", name)
                 assert ANSWER in done.content, (text, done)
                 assert [(one.arguments, one.complete) for one in done.tool_calls] == [(good.arguments, True)] * 2, text
+
+
+STRINGS = ("'a'", '"b [1]"', "'it's'", '"""c"""')
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if row_of(name).body == "python"])
+def test_arrays_of_calls_that_run_together(name):
+    """An array may lack its end, and a name may have more around it: each call is one, at every cut."""
+    dice = random.Random(name)
+    for _ in range(60):
+        values = dice.choices(STRINGS, k=dice.choice((2, 3)))
+        names = [dice.choice(("f", "functions.f", "tool:f")) for _ in values]
+        calls = [f"{called}(x={value})" for called, value in zip(names, values, strict=True)]
+        text = "[" + "".join(f"{call}{dice.choice(('[', ' [', '][', ', ', '], ['))}" for call in calls[:-1])
+        text += calls[-1] + "]"
+        section = row_of(name).section or ("", "")
+        if not lacks_a_closer(name):
+            text = first(section[0]) + text + first(section[1])
+        found = []
+        for at in range(len(text)):
+            parser = hs.Parser(name, tools=[TOOL])
+            events = [*parser.feed_text(text[:at]), *parser.feed_text(text[at:]), *parser.finish("stop")]
+            found.append([(one.index, one.complete) for one in events if isinstance(one, hs.ToolCallEnd)])
+            found[-1] += [one.name for one in events if isinstance(one, hs.ToolCallStart)]
+            arguments = "".join(one.arguments for one in events if isinstance(one, hs.ToolCallDelta))
+            assert arguments == "".join(json.dumps({"x": value.strip(value[0])}) for value in values), text
+        whole = [*((index, True) for index in range(len(calls))), *["f"] * len(calls)]
+        assert [one for one in found if one != whole] == [], text
+        case = {"row": name, "how": "text", "stream": [text.encode()], "tools": "one", "reason": None}
+        targets.check("tagpage", case | OPTIONS)
 
 
 AFTER = (ANSWER, "It's 'x', (so \"y\").", 'the `a` = {"b": [1]}\n\nok', "a) b] c} 'd')", "```\nx\n```", "")

@@ -33,7 +33,6 @@ HEADER = "<|channel|>commentary to={} <|constrain|>json<|message|>{{}}<|call|>"
 IDS = "<|tool_call_begin|>{}<|tool_call_argument_begin|>{{}}<|tool_call_end|>"
 OBJECT = '<tool_call>\n{{"name": {}, "arguments": {{}}}}\n</tool_call>'
 SEED = 20261127
-BELIEVE_DECLARED = ("llama3", "xlam", "pythonic")
 
 
 def names(dice: random.Random, count: int, recipients: bool = False) -> list[str]:
@@ -87,9 +86,9 @@ def test_ids(size: int):
 
 @pytest.mark.parametrize("row", [row for row in FORMS if row != "kimi_k2"])
 def test_every_row_finds_the_name(row: str):
-    """But not where only a declared name makes a call of what may be prose."""
+    """Also where only a declared name makes a call of what may be prose."""
     for written in ("function.f", "tools:get_weather", "tool-tools_list"):
         text = FORMS[row].render([(written, {"s": "x"})], "")
         name = re.split("[.:-]", written)[1]
         for size in (1, 1000):
-            assert called(row, text, size) == ([] if row in BELIEVE_DECLARED else [(name, True)]), text
+            assert called(row, text, size) == [(name, True)], text

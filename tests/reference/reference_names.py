@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["find_name", "unquoted"]
+__all__ = ["find_name", "names_tool", "unquoted"]
 
 JOINTS = "[._:/-]"
 
@@ -21,6 +21,11 @@ def find_name(written: str, tools: Sequence[str], numbered: bool = False) -> str
         without = re.sub(r"[0-9]+\Z", "", bare)
         found += [without, re.sub(rf"{JOINTS}\Z", "", without)]
     return next((name for name in found if name and name in tools), "")
+
+
+def names_tool(written: str, tools: Sequence[str] | None) -> bool:
+    """Is this the name of a declared tool, perhaps with more around it?"""
+    return bool(find_name(written, tools or ()))
 
 
 def unquoted(recipient: str) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from reference_names import find_name
+from reference_names import find_name, names_tool
 from reference_tags_attributes import tag_at
 from reference_tags_json import MOST as MOST_VALUES
 from reference_tags_json import Member, ObjectScan, are_names, count, decode_string
@@ -280,7 +280,7 @@ class HeaderReader:
         if not alone:
             return
         if self.tools is not None:
-            if name not in self.tools:
+            if not names_tool(name, self.tools):
                 raise Fails
             if last == j:
                 return
@@ -321,11 +321,10 @@ class HeaderReader:
             is_bare = role == "name" and member.kind == "scalar"
             if (role in ("name", "alias") and member.kind == "string") or (name and is_bare):
                 header.named, header.holder = member.start, holder if member.inner else None
-            known = latin(name) in (self.tools or ())
+            known = names_tool(latin(name), self.tools)
             if role == "alias" and member.kind == "string" and member.closed and unmarked and not known:
                 raise Fails(member.stop)
-            found = known or (not unmarked and self.tools and find_name(latin(name), self.tools, False))
-            declared = (role == "name" and not unmarked) or (role in ("name", "alias") and found)
+            declared = (role == "name" and not unmarked) or (role in ("name", "alias") and known)
             if name and (declared or header.name_is_open or (role == "arguments" and self.tools is None)):
                 header.name, header.id = name, id
                 header.notes += ["missing-opener"] * (header.name_is_open or is_bare)
@@ -553,7 +552,7 @@ class HeaderReader:
         if self.tools is None:
             if not self.begins_line(self.at):
                 raise Fails
-        elif name not in self.tools:
+        elif not names_tool(name, self.tools):
             raise Fails
 
     # -- calls outside a section --------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ class Lists(PythonCalls):
     def next_call(self, i: int, in_array: bool, in_section: bool) -> Header | None:
         """The header of another call after the last; None: no call begins here, or a closer does."""
         text, is_object = self.text, self.text.s[i] == "{"
-        if not in_array and self.text.s[i] in ",[":
+        if self.text.s[i] == "[" or (self.text.s[i] == "," and not in_array):
             return None
         try:
             if self.closer_after(i):
@@ -52,7 +52,7 @@ class Lists(PythonCalls):
         """Another call outside of an array, after a comma or in an array of its own: where, and its header."""
         s, limit = self.text.s, self.text.limit(i)
         q = self.text.skip(i + 1, limit) if s[i] == "," else i
-        if in_array or s[i] not in ",[" or q == limit or not self.text.is_byte(q):
+        if (in_array and s[i] == ",") or s[i] not in ",[" or q == limit or not self.text.is_byte(q):
             return None
         if self.row.body == "json" and s[q] not in "{[":
             return None

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 
+from reference_names import names_tool
 from reference_tags_bodies import Bodies
 from reference_tags_header import Fails, Header, HeaderReader
 from reference_tags_keys import key_at, written
@@ -345,6 +346,11 @@ class Strings(Bodies):
             return True
         if not text.is_byte(x):
             return not in_line
+        try:
+            if self.is_array(x, limit):
+                return True
+        except More:
+            return limit == self.size
         return (not array_over and self.is_call(x, limit)) or self.call_is_left(x, origin, limit, in_line)
 
     def is_array(self, x: int, limit: int) -> bool:
@@ -370,7 +376,7 @@ class Strings(Bodies):
         except More:
             return limit == self.size
         name = header.name.encode().decode("latin-1")
-        if not self.in_array or name in [latin(tool) for tool in self.tools or ()]:
+        if not self.in_array or names_tool(name, [latin(tool) for tool in self.tools or ()]):
             return True
         first = self.text.skip(header.stop, limit)
         if first == limit:

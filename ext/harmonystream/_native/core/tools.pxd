@@ -50,6 +50,12 @@ cdef bint find_name(const ToolTable* t, const uint8_t* p, Py_ssize_t n, bint num
                     Py_ssize_t* at, Py_ssize_t* size) noexcept nogil
 
 
+cdef inline bint names_tool(const ToolTable* t, const uint8_t* p, Py_ssize_t n) noexcept nogil:
+    """Is this the name of a declared tool, perhaps with more around it?"""
+    cdef Py_ssize_t at = 0, size = 0
+    return tool_index(t, p, n) >= 0 or (t.n > 0 and find_name(t, p, n, False, &at, &size))
+
+
 cdef inline bint begins_tool(const ToolTable* t, const uint8_t* p, Py_ssize_t n) noexcept nogil:
     """Does the name of a declared tool begin with these bytes?"""
     cdef Py_ssize_t lo = 0, hi = t.n, mid

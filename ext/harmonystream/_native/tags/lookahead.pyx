@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libc.string cimport memchr, memcmp, memset
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.chars cimport is_json_space
-from harmonystream._native.core.tools cimport begins_tool, find_name, has_parameters, is_parameter, tool_index
+from harmonystream._native.core.tools cimport begins_tool, has_parameters, is_parameter, names_tool, tool_index
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.attributes cimport Attributes, look_attributes
 from harmonystream._native.tags.call_names cimport look_opened
@@ -45,7 +45,7 @@ cdef int look_bare(const View* v, const Context* c, Py_ssize_t origin, bint at_l
     """A call outside of a section that could be prose (Qwen3-Coder leaves the section's opener out)."""
     cdef const TagTable* row = c.row
     if c.tools.n >= 0:
-        if tool_index(c.tools, v.p + h.name_at, h.name_n) < 0:
+        if not names_tool(c.tools, v.p + h.name_at, h.name_n):
             return NO
     elif not at_line_start:
         return NO
@@ -218,7 +218,6 @@ cdef int look_member(const View* v, const Context* c, Tags* g, int found, Py_ssi
     """
     cdef uint8_t[NAME_CAP + 16] name
     cdef int k, member = g.probe.key
-    cdef Py_ssize_t at = 0, size = 0
     cdef bint named = member == ARGUMENTS_MEMBER and (g.probe.keys == KEYS_ARE_NAMES or c.tools.n < 0)
     cdef bint alias = member == ALIAS_MEMBER
     if found == F_BEGINS:
@@ -251,9 +250,8 @@ cdef int look_member(const View* v, const Context* c, Tags* g, int found, Py_ssi
             return NO if unmarked and alias else MORE
         h.unended = h.name_open = 1
         named = True
-    if (unmarked or alias) and not named and tool_index(c.tools, name, k) < 0:
-        if unmarked or not find_name(c.tools, name, k, False, &at, &size):
-            return NO if unmarked and alias else MORE
+    if (unmarked or alias) and not named and not names_tool(c.tools, name, k):
+        return NO if unmarked and alias else MORE
     h.name_nth = g.name_nth
     h.name_inner = g.name_inner
     h.object_name = origin + g.name_at

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint8_t, uint64_t
 from harmonystream._native.core.chars cimport is_json_space
-from harmonystream._native.core.tools cimport tool_index
+from harmonystream._native.core.tools cimport names_tool, tool_index
 from harmonystream._native.core.types cimport NAME_CAP, QUOTE, STOP, TagTable, ToolTable
 from harmonystream._native.tags.view cimport *
 
@@ -156,7 +156,7 @@ cdef inline int look_written(const View* v, const TagTable* row, const ToolTable
             return NO
     if not alone:
         return YES
-    if tools.n >= 0 and tool_index(tools, v.p + i, last - i) < 0:
+    if tools.n >= 0 and not names_tool(tools, v.p + i, last - i):
         return NO
     if tools.n >= 0 and last == x:
         return YES

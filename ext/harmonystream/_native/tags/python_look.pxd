@@ -6,7 +6,7 @@ from libc.string cimport memchr
 from harmonystream._native.core.chars cimport hex_digit, is_json_space
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.lookahead cimport look_follow, look_stop
-from harmonystream._native.core.tools cimport has_parameters, is_parameter, tool_index
+from harmonystream._native.core.tools cimport has_parameters, is_parameter, names_tool
 from harmonystream._native.tags.python_number cimport SCALAR_CAP
 from harmonystream._native.tags.names cimport is_word_byte, look_key_end, look_written, skip_call_word
 from harmonystream._native.tags.view cimport *
@@ -205,11 +205,14 @@ cdef inline int look_call_end(const View* v, const Stream* s, const Context* c, 
     if verdict != NO or is_special(v, x):
         return YES if not in_line and is_special(v, x) else or_end(v, verdict)
     i = x
+    verdict = look_array(v, row, c.tools, x, n)
+    if verdict != NO:
+        return or_end(v, verdict)
     if not closed:
         if row.name_as == CALL_NAME:
             x = skip_call_word(v, x, n)
         verdict = look_written(v, row, c.tools, x, origin, not s.tags.array, &size, &stop)
-        if verdict == YES and s.tags.array and tool_index(c.tools, v.p + x, size) < 0:
+        if verdict == YES and s.tags.array and not names_tool(c.tools, v.p + x, size):
             x = skip_ws(v, stop + 1, n)
             if x == n:
                 return at_the_end(v, origin)

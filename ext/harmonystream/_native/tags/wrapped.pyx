@@ -498,7 +498,7 @@ cdef bint step_next_call(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef CallHeader h
     cdef bint apart = v.p[v.i] == c',' or v.p[v.i] == c'['
     cdef Py_ssize_t n = limit(v, v.i), x = skip_ws(v, v.i + 1, n) if v.p[v.i] == c',' else v.i
-    cdef bint alone = (x == n or v.p[x] != c'{') and not g.array             # no array of calls announces it
+    cdef bint alone = (x == n or v.p[x] != c'{') and not (g.array and v.p[v.i] != c'[')  # no array announces it
     cdef int verdict = NO
     memset(&h, 0, sizeof(CallHeader))
     h.in_section = g.in_section
@@ -560,7 +560,7 @@ cdef bint step_after(Stream* s, const Context* c, View* v) noexcept nogil:
         if not s.error:
             consume(s, c, v, v.i + 1, IN_HEADER)
     elif not is_special(v, v.i) and (ch == c'{' or (row.call_opens and ch != c'[') or (
-            not g.array and (ch == c',' or ch == c'['))):
+            ch == c'[' or (ch == c',' and not g.array))):
         return step_next_call(s, c, v)
     elif is_special(v, v.i) and v.marks[v.i] & INERT_ID:
         drop_special(s, c, v)
