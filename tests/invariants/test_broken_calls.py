@@ -201,3 +201,30 @@ def test_broken_calls_are_read_as_specified():
 
 def test_rows_without_calls():
     assert sorted(set(TAG_FORMATS) - set(CALLS)) == ["kimi_vl", "think"]
+
+
+MARK = "]<]minimax[>["
+
+
+def test_a_closer_of_an_element_that_lacks_its_mark():
+    """It ends the value, at every cut, unless a whole closer of the element follows: then it is part of the value."""
+    dice = random.Random(7)
+    for _ in range(60):
+        values = {key: dice.choice(("ls", "a < b", "</", "<x>", "1", "x\n")) for key in dice.sample("abcx", 3)}
+        body = "".join(
+            f"{MARK}<{key}>{value}{dice.choice((MARK, ''))}</{key}>{dice.choice(('', '', ' '))}"
+            for key, value in values.items()
+        )
+        quoting = f"<a>{dice.choice(list(values))}</a>" if "a" in values else ""
+        body += f"{MARK}<quoted>{quoting}</quoted>{quoting}{MARK}</quoted>"
+        text = f'{MARK}<tool_call>{MARK}<invoke name="f">{body}{MARK}</invoke>{MARK}</tool_call>{ANSWER}'
+        wanted = values | {"quoted": f"{quoting}</quoted>{quoting}"}
+        for at in range(len(text)):
+            parser = hs.Parser("minimax_m3")
+            events = [*parser.feed_text(text[:at]), *parser.feed_text(text[at:]), *parser.finish("stop")]
+            arguments = "".join(one.arguments for one in events if isinstance(one, hs.ToolCallDelta))
+            assert json.loads(arguments) == wanted, text
+            assert [one.complete for one in events if isinstance(one, hs.ToolCallEnd)] == [True], text
+            assert "".join(one.text for one in events if isinstance(one, hs.ContentDelta)) == ANSWER, text
+        case = {"row": "minimax_m3", "how": "text", "stream": [text.encode()], "tools": "unknown", "reason": None}
+        targets.check("tagpage", case | OPTIONS)

@@ -302,8 +302,8 @@ class Elements(Pairs):
                 self.write_string(indices)
             self.end_elements(over, False)
             return over, True
-        if not own:
-            self.log.note("missing-closer", j)
+        if not own or mark.misspelt:
+            self.log.note("misspelt-closer" if own else "missing-closer", j)
         plain, first, last = self.log.decode(indices), indices[0] if indices else j, indices[-1] if indices else None
         self.begin_element(first)
         if how == "string":
@@ -338,13 +338,35 @@ class Elements(Pairs):
             if limit == self.size:
                 raise
             return None
-        if mark is None or (mark.kind in ELEMENT and named is None):
+        if mark is None:
+            return self.bare_closer(j, limit)
+        if mark.kind in ELEMENT and named is None:
             return None
         if mark.kind == "stop":
             return (mark, 0) if text.stop_counts(mark) else None
         if named and mark.kind == "element_close" and named.tag == self.path[-1].tag:
             return mark, named.stop
         return None if self.is_part(j) else (mark, 0)
+
+    def bare_closer(self, j: int, limit: int) -> tuple[Marker, int] | None:
+        """The open element's closer without what comes before `</`, if after ws comes a marker or the end, and no
+        closer of its own."""
+        text = self.text
+        forms = [form for form in text.kinds["element_close"] if len(form) > 2 and form.endswith("</")]
+        if not forms or not text.s.startswith("</", j, limit):
+            return None
+        with suppress(More):
+            named = self.name(Marker("element_close", j, j + 2), limit)
+            if not named or named.said or named.tag != self.path[-1].tag:
+                return None
+            try:
+                after = self.tag(text.skip(named.stop, limit), limit)
+                follows = after is not None and (after.kind != "stop" or text.stop_counts(after))
+            except More:
+                follows = limit == self.size
+            if follows and not self.is_part(named.stop):
+                return Marker("element_close", j, named.stop, misspelt=True), named.stop
+        return None
 
     def is_part(self, i: int) -> bool:
         """Does the value go on, because its own closer comes?"""

@@ -187,6 +187,7 @@ cdef struct TagTable:
     bint examples                                # a call that begins a fence is text
     bint mentions                                # so is a marker of thoughts that text only mentions
     bint think_tags                              # a closer of thoughts is a tag: </think>
+    bint bare_closers                            # a closer of elements is more than `</`, which is what may be left
     bint ends_reasoning                          # what follows a call is content
     bint open_end                                # a raw call ends where its JSON does
     bint lacks_closer                            # no closer need follow a call's JSON

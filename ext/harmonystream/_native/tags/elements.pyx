@@ -123,14 +123,47 @@ cdef int look_own_closer(const View* v, const Stream* s, const TagTable* row, Py
     return NO if v.end or capped(v, i) else MORE
 
 
+cdef int look_bare_closer(const View* v, const Stream* s, const TagTable* row, Py_ssize_t* stop) noexcept nogil:
+    """Is the open element's closer here, without what comes before `</`? It is if after ws comes a marker or the end,
+    and no other closer of the element comes."""
+    cdef Py_ssize_t n = limit(v, v.i), x = v.i + 1
+    cdef Name name
+    cdef int k = -1, verdict
+    if not row.bare_closers or v.p[v.i] != c'<' or is_special(v, v.i):
+        return NO
+    if x == n:
+        return undecided(v, v.i)
+    if v.p[x] != c'/' or is_special(v, x):
+        return NO
+    verdict = look_name(v, row, x + 1, n, &name)
+    if verdict != YES or name.key_n or not is_last(s, v.p + name.at, name.n):
+        return undecided(v, v.i) if verdict == MORE else NO
+    x = skip_ws(v, name.stop, n)
+    verdict = look_tag(v, s, row, x, n, &k)
+    if verdict == YES and row.literals[k].role == STOP:
+        verdict = look_stop(v, row, x, k)
+    if verdict == MORE:
+        verdict = at_the_end(v, v.i)
+    if verdict != YES:
+        return verdict
+    stop[0] = name.stop
+    verdict = look_own_closer(v, s, row, name.stop)
+    return MORE if verdict == MORE else NO if verdict == YES else YES
+
+
 cdef int look_value_end(const View* v, const Stream* s, const TagTable* row, Py_ssize_t* stop, int* hit) noexcept nogil:
-    """Does the marker here end the value? YES: *stop is after the value's own closer; 0: another marker ends it."""
+    """Does the marker here end the value? YES: *stop is after the value's own closer; 0: another marker ends it. *hit
+    is that marker; -1: a part of the closer."""
     cdef Py_ssize_t n = limit(v, v.i)
     cdef Name name
     cdef int role, quoted, verdict = look_tag(v, s, row, v.i, n, hit)
     stop[0] = 0
-    if verdict != YES:
-        return undecided(v, v.i) if verdict == MORE else NO
+    if verdict == NO:
+        hit[0] = -1
+        verdict = look_bare_closer(v, s, row, stop)
+        return NO if verdict == MORE and v.end else verdict
+    if verdict == MORE:
+        return undecided(v, v.i)
     role = row.literals[hit[0]].role
     if role == STOP:
         return look_stop(v, row, v.i, hit[0])
@@ -441,13 +474,13 @@ cdef bint step_element(Stream* s, const Context* c, View* v) noexcept nogil:
         if not s.error:
             flush_value(s, c)
         return True
-    if row.literals[hit].role == STOP:                                       # cut
+    if hit >= 0 and row.literals[hit].role == STOP:                          # cut
         flush_pending(s, c.out)
         flush_value(s, c)
         end_elements(s, c, False)
         return True
-    if stop == 0:
-        note(s, D_MISSING_CLOSER, s.position)
+    if stop == 0 or hit < 0:
+        note(s, D_MISSING_CLOSER if stop == 0 else D_MISSPELT_CLOSER, s.position)
         if s.error:
             return True
     close_element(s, c, s.position)

@@ -366,7 +366,7 @@ cdef class Row:
         memset(t.roles, 0, sizeof(t.roles))
         memset(t.first, 0, sizeof(t.first))
         t.by_id = 0
-        t.think_tags = False
+        t.think_tags = t.bare_closers = False
         for i in range(t.n - 1, -1, -1):
             t.think_tags |= t.literals[i].role == THINK_CLOSE and t.literals[i].n > 1 and (
                 t.literals[i].text[0] == c'<' and t.literals[i].text[1] == c'/' and t.literals[i].group < BY_ID)
@@ -374,6 +374,10 @@ cdef class Row:
             t.heads[t.literals[i].group] = <uint8_t>i
             t.roles[t.literals[i].role] |= bit(t.literals[i].group)
             t.first[t.literals[i].text[0]] |= bit(t.literals[i].group)
+            if t.literals[i].role == ELEMENT_CLOSE and t.literals[i].n > 2 and (
+                    memcmp(t.literals[i].text + t.literals[i].n - 2, b"</", 2) == 0):
+                t.bare_closers = True
+                t.first[<uint8_t>c'<'] |= bit(t.literals[i].group)           # look for what is left of it, too
             t.by_id |= bit(t.literals[i].group) & ~<uint64_t>0xFFFFFFFF
         if t.line_calls:
             t.first[<uint8_t>c'['] |= bit(LINE_CALL)
