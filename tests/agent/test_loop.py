@@ -389,6 +389,7 @@ def test_the_time_of_the_loop_ends_a_tool_and_its_call_has_a_result():
     end = end_of(events)
     assert end.reason == "timeout"
     assert [one.result.error for one in of_kind(events, ToolRunEnd)] == [None, "cancelled"]
+    assert of_kind(events, ToolRunEnd)[1].result.seconds > 0
     assert [message["role"] for message in end.messages] == ["assistant", "tool", "tool"]
 
 

@@ -69,6 +69,17 @@ def test_tools_come_from_a_file(run, recorded, tmp_path, source):
     assert "add runs\nresult of add\n  3\nanswer\n  Three.\n" in out
 
 
+def test_tools_of_an_mcp_server_run_in_a_conversation(run, recorded, tmp_path):
+    pytest.importorskip("mcp")
+    (tmp_path / "mine.py").write_text(
+        "from mcp.server.mcpserver import MCPServer\nimport harmonystream as hs\nserver = MCPServer('sums')\n"
+        f"@server.tool()\n{ADD}tools = hs.Tools(mcp=[server])\n"
+    )
+    status, out, err = run("chat", "--engine", recorded(CALL, DONE), "--tools", str(tmp_path / "mine.py"), stdin="?\n")
+    assert (status, err) == (0, "")
+    assert "add runs\nresult of add\n  3\nanswer\n  Three.\n" in out
+
+
 def test_a_tool_without_a_function_is_told_of_and_the_conversation_goes_on(run, recorded, tmp_path):
     (tmp_path / "mine.py").write_text('import harmonystream as hs\ntools = hs.Tools("add")\n')
     tools = ("--tools", str(tmp_path / "mine.py"))

@@ -35,6 +35,25 @@ def test_what_cannot_be_served_is_refused_with_what_to_do(refused):
     assert "begins with http" in refused("--engine", "vllm=localhost", "--model", "gpt-oss")
 
 
+def test_a_template_that_writes_no_prompt_is_refused_at_the_start(refused, tmp_path):
+    """Else each client would read the error, and the operator would not."""
+    (tmp_path / "t.jinja").write_text("{{ raise_exception('no ' + messages[0].content) }}")
+    engine = ("--engine", "http://127.0.0.1:9", "--model", "Qwen/Qwen2.5-7B", "--template", str(tmp_path / "t.jinja"))
+    said = refused(*engine)
+    assert "the model Qwen/Qwen2.5-7B: the prompt of one user message cannot be written: " in said
+    assert "no Hello." in said
+
+
+def test_what_is_served_is_said_at_the_start(capsys, monkeypatch):
+    monkeypatch.setattr("harmonystream.gateway.operating.server.serve", lambda *_: None)
+    assert main(["serve", "--engine", "http://127.0.0.1:9", "--model", "gpt-oss", "--context", "9000"]) == 0
+    assert re.fullmatch(
+        r"harmonystream: serves gpt-oss: the format harmony, a vocabulary of 201,\d{3} ids, a context of 9,000 tokens; "
+        r"Completions at 127\.0\.0\.1:9; the prompt of a greeting has \d+ tokens\n",
+        capsys.readouterr().err,
+    )
+
+
 def test_limits_and_files_that_are_wrong(refused, tmp_path):
     assert "unknown limit 'size'; known: body, " in refused("--limit", "size=1")
     assert "'x' is not a number" in refused("--limit", "concurrent=x")
