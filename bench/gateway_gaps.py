@@ -63,7 +63,7 @@ def bodies() -> dict[str, tuple[str, bytes]]:
         "32 MiB of escapes": (PATH, filled(b'\\"aaaaaaaa', (b'{"a":"', b'"}'))),
         "32 MiB of text": (PATH, filled(b"a", (b'{"a":"', b'"}'))),
         "4,000,000 values": (PATH, b"[" + b"1," * 3_900_000 + b"1]"),
-        "1,000,000 lists": (PATH, b"[" + b"[]," * 990_000 + b"1]"),
+        "500,000 lists": (PATH, b"[" + b"[]," * 490_000 + b"1]"),
     }
 
 

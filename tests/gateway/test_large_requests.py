@@ -6,6 +6,7 @@ not depend on what else the machine does.
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 import threading
@@ -19,10 +20,10 @@ from harmonystream.engines import Completions, Recorded, Sampling
 from harmonystream.engines.http import _encoded
 from harmonystream.gateway import Model
 from harmonystream.gateway.generating.model import Served
-from harmonystream.gateway.operating.server import SWITCH
+from harmonystream.gateway.operating.server import SWITCH, freeze
 from harmonystream.gateway.refused import Refused
 from harmonystream.gateway.requests import chat_api
-from harmonystream.gateway.requests.bodies import _value
+from harmonystream.gateway.requests.bodies import MOST_GROUPS, _value
 
 pytestmark = pytest.mark.skipif(not hasattr(time, "pthread_getcpuclockid"), reason="threads have no clock here")
 
@@ -68,7 +69,9 @@ def switching():
     """As `serve` has it."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH)
+    freeze()
     yield
+    gc.unfreeze()
     sys.setswitchinterval(before)
 
 
@@ -96,8 +99,16 @@ def test_a_prompt_of_4_mb(word, model, switching):
     assert len(made[0]) > SIZE // 10
 
 
+LARGE = [
+    b'{"a":"%s"}' % (b"a" * (1 << 25)),
+    b"[%s1]" % (b"1," * (1 << 24)),
+    b"[%s1]" % (b"[]," * ((1 << 25) // 3)),
+    b"[%s1]" % (b"[]," * (MOST_GROUPS - 9)),
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("body", [b'{"a":"%s"}' % (b"a" * (1 << 25)), b"[%s1]" % (b"1," * (1 << 24))])
+@pytest.mark.parametrize("body", LARGE, ids=["text", "numbers", "lists", "lists that are read"])
 def test_a_body_of_32_mib(body, switching):
     def whole() -> None:
         try:

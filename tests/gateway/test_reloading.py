@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import re
 import signal
@@ -11,20 +12,27 @@ import sys
 import threading
 import time
 import urllib.request
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 
 import httpx2
+import model_dirs
 import pytest
 from command import ENV
 from gateways import ANSWER, chunk, ids_of, running, script_of
 from upstream import Upstream
 
+from harmonystream.engines import Recorded
+from harmonystream.gateway import Model, app
 from harmonystream.gateway.limits import Limits, Quota
 from harmonystream.gateway.operating.admission import Admission
 from harmonystream.gateway.operating.connections import Connections
 from harmonystream.gateway.operating.keys import line_of
+from harmonystream.gateway.operating.server import freeze
 from harmonystream.gateway.operating.under_way import UnderWay
+from harmonystream.gateway.reloading import Reloading
+from harmonystream.gateway.settings import Settings
 
 posix = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="only POSIX has this signal")
 
@@ -293,3 +301,26 @@ def test_what_is_opened_is_closed_once_also_if_the_next_one_fails():
     said: list[str] = []
     asyncio.run(main())
     assert said == ["open a", "open b", "open c", "close b", "open b", "close a", "close b"]
+
+
+def test_what_a_model_held_is_freed_when_it_is_taken_away(tmp_path):
+    """At the start, what there is was taken out of the garbage collector's sight; a vocabulary and its rows are in a
+    cycle.
+    """
+
+    async def main():
+        first = Model("a", Recorded(), family="Qwen/Qwen3-8B", tokenizer=model_dirs.write(tmp_path, "qwen3"))
+        made = app([first]).state.gateway
+        vocab = weakref.ref(made.models["a"].vocab)
+        del first
+        freeze()
+        reloading = Reloading(made, Settings(), lambda _: Settings(models=[Model("b", Recorded(), family="gpt-oss")]))
+        await reloading.reload()
+        await asyncio.gather(*reloading._tasks)
+        assert list(made.models) == ["b"]
+        assert vocab() is None
+
+    try:
+        asyncio.run(main())
+    finally:
+        gc.unfreeze()

@@ -13,6 +13,8 @@ from command import ENV
 from gateways import ANSWER, chunk, ids_of, running, script_of
 from upstream import HANG, Upstream
 
+from harmonystream.gateway.operating.server import config_of
+
 SCRIPT = """
 import sys
 from harmonystream.engines.named import engine_of
@@ -55,6 +57,32 @@ def test_sigterm_lets_open_answers_end(hangs):
     assert ('"finish_reason":"stop"' in text) is not hangs
     assert "Traceback" not in errors
     assert '"outcome": "failed"' in errors if hangs else '"outcome": "ok"' in errors
+
+
+FROZEN = """
+import gc, os, signal
+from harmonystream.gateway import app
+from harmonystream.gateway.operating.server import config_of, run
+
+
+def started():
+    print(gc.get_freeze_count() > 10_000, len(gc.get_objects()) < 5_000)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+run(config_of(app(), "127.0.0.1", 0), on_start=started)
+"""
+
+
+def test_the_collector_does_not_visit_what_there_is_at_the_start():
+    """A full collection stops all streams for as long as it visits objects."""
+    done = subprocess.run([sys.executable, "-c", FROZEN], env=ENV, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "True True\n", done.stderr
+
+
+def test_an_idle_connection_outlives_those_of_usual_balancers():
+    """nginx and ALB keep theirs for 60 s, and would send a request into one that ends."""
+    assert config_of(None, None, None).timeout_keep_alive > 60
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="only POSIX has this signal")

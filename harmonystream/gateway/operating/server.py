@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import gc
 import signal
 import socket
 import sys
@@ -15,7 +16,7 @@ import uvicorn
 from starlette.applications import Starlette
 from uvicorn.config import LOGGING_CONFIG
 
-__all__ = ["config_of", "log_config", "run", "serve"]
+__all__ = ["config_of", "freeze", "log_config", "run", "serve"]
 
 _MARGIN = 5
 """Seconds that streams have to say that the gateway stops, after the time that open answers have."""
@@ -39,6 +40,7 @@ class _Server(uvicorn.Server):
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, app.state.gateway.reload)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGHUP])  # a worker begins with it blocked
         await super().startup(sockets)
+        freeze()
         if self.started and self.on_start is not None:
             self.on_start()
 
@@ -50,6 +52,17 @@ class _Server(uvicorn.Server):
         last = asyncio.get_running_loop().call_later(gateway.limits.drain, gateway.stop_all)
         await super().shutdown(sockets)
         last.cancel()
+
+
+def freeze() -> None:
+    """Take everything that the process holds out of the garbage collector's sight.
+
+    A full collection stops all threads for as long as it takes to visit each list, dict and object. Large requests have
+    many, and those of the modules and models would be visited again with them each time.
+    """
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
 
 
 def serve(made: Starlette, host: str, port: int) -> None:
