@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from command import ENV
+from starlette.testclient import TestClient
 
 import harmonystream as hs
 from harmonystream import gateway
@@ -153,6 +154,7 @@ hs.render([{"role": "bot", "content": "Hi"}], model="gpt-oss")
 hs.render([{"role": "user", "content": 7}], model="gpt-oss")
 hs.render([{"role": "user", "content": [{"type": "txt", "text": "a"}]}], model="gpt-oss")
 hs.render(["Hi"], model="gpt-oss")
+hs.render([{"role": "user", "text": "Hi"}], model="gpt-oss")
 hs.render(U, model="gpt-oss", tools=[7])
 hs.render(U, model="gpt-oss", tools="f")
 hs.render(U, model="gpt-oss", tools=[print])
@@ -170,6 +172,7 @@ hs.render(U, model="gpt-oss").parser(tols=[])
 hs.prompts.Template("missing")
 hs.Tools(7)
 hs.Tools([print])
+hs.Tools((print,))
 hs.Tools(mcp=7)
 hs.Tools(timeot=3)
 hs.Tools(lambda x: x)
@@ -343,6 +346,139 @@ IN_SETTINGS = (
     "[models.a]\nfamily='gpt-oss'\naliases=['b']\n[[models.a.engines]]\nurl='http://e'\n[models.b]\nfamily='gpt-oss'\n[[models.b.engines]]\nurl='http://e'",
     "x = [",
 )
+ON_THE_WIRE = """
+chat {"model": "gpt-4o"}
+chat {"model": "openai/gpt-oss-20"}
+chat {"model": 7}
+chat {"messages": null}
+chat {"messages": []}
+chat {"messages": "Hi"}
+chat {"messages": {"role": "user", "content": "Hi"}}
+chat {"messages": null, "prompt": "Hi"}
+chat {"messages": null, "input": "Hi"}
+chat {"messages": ["Hi"]}
+chat {"messages": [{"role": "user"}]}
+chat {"messages": [{"role": "user", "text": "Hi"}]}
+chat {"messages": [{"role": "system"}]}
+chat {"messages": [{"role": "user", "content": null}]}
+chat {"messages": [{"content": "Hi"}]}
+chat {"messages": [{"role": "human", "content": "Hi"}]}
+chat {"messages": [{"role": "user", "content": 7}]}
+chat {"messages": [{"role": "user", "content": [{"type": "text"}]}]}
+chat {"messages": [{"role": "user", "content": [{"type": "txt", "text": "Hi"}]}]}
+chat {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "http://x"}}]}]}
+chat {"messages": [{"role": "tool", "tool_call_id": "c", "content": "x"}]}
+chat {"messages": [{"role": "assistant", "tool_calls": [{"id": "c", "function": {"arguments": "{}"}}]}]}
+chat {"messages": [{"role": "assistant", "tool_calls": {"id": "c"}}]}
+chat {"temperature": "0.5"}
+chat {"temperature": -1}
+chat {"top_p": 2}
+chat {"max_tokens": 0}
+chat {"max_tokens": -1}
+chat {"max_tokens": "100"}
+chat {"max_token": 5}
+chat {"max_new_tokens": 5}
+chat {"max_output_tokens": 5}
+chat {"n": 0}
+chat {"n": 1000}
+chat {"stop": 5}
+chat {"stop": ""}
+chat {"stop_sequences": ["a"]}
+chat {"stream": "true"}
+chat {"stream": true, "stream_options": true}
+chat {"stream": true, "stream_options": {"include_usgae": true}}
+chat {"tools": {"type": "function"}}
+chat {"tools": ["f"]}
+chat {"tools": [{"name": "f", "parameters": {"type": "object"}}]}
+chat {"tools": [{"name": "f", "input_schema": {"type": "object"}}]}
+chat {"tools": [{"type": "function"}]}
+chat {"tools": [{"type": "function", "function": {"parameters": {}}}]}
+chat {"tools": [{"type": "function", "function": {"name": "f g"}}]}
+chat {"tools": [{"type": "function", "function": {"name": "f", "parameters": "{}"}}]}
+chat {"tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "string"}}}]}
+chat {"tools": [{"type": "function", "function": {"name": "f", "parameters": {"properties": ["a"]}}}]}
+chat {"tools": [{"type": "function", "function": {"name": "f"}}, {"type": "function", "function": {"name": "f"}}]}
+chat {"tool_choice": "required"}
+chat {"tools": [{"type": "function", "function": {"name": "f"}}], "tool_choice": "force"}
+chat {"tools": [{"type": "function", "function": {"name": "f"}}], "tool_choice": "f"}
+chat {"tools": [{"type": "function", "function": {"name": "f"}}], "tool_choice": {"name": "f"}}
+chat {"tools": [{"type": "function", "function": {"name": "f"}}], "tool_choice": {"type": "function", "name": "g"}}
+chat {"functions": [{"name": "f"}]}
+chat {"function_call": "auto"}
+chat {"response_format": "json"}
+chat {"response_format": {"type": "json"}}
+chat {"response_format": {"type": "json_schema"}}
+chat {"response_format": {"type": "json_schema", "json_schema": {"type": "object"}}}
+chat {"reasoning_effort": 5}
+chat {"reasoning_effort": "hgh"}
+chat {"reasoning": "low"}
+chat {"thinking": true}
+chat {"chat_template_kwargs": {"enable_thinking": false}}
+chat {"extra_body": {"top_k": 5}}
+chat {"seed": "x"}
+chat {"logit_bias": [1]}
+chat {"logprobs": 5}
+chat {"top_logprobs": 5}
+chat {"system": "Be kind."}
+chat {"instructions": "Be kind."}
+chat {"guided_json": {}}
+chat {"best_of": 2}
+chat {"user": 5}
+messages {"max_tokens": null}
+messages {"max_tokens": 0}
+messages {"max_tokens": null, "max_completion_tokens": 9}
+messages {"stop": ["a"]}
+messages {"tools": [{"type": "function", "function": {"name": "f"}}]}
+messages {"tools": [{"name": "f", "input_schema": []}], "tool_choice": "auto"}
+messages {"tool_choice": {"type": "tool", "name": "f"}}
+messages {"thinking": true}
+messages {"thinking": {"type": "on"}}
+messages {"system": 5}
+messages {"messages": [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]}]}
+messages {"messages": null, "prompt": "Human: Hi"}
+messages {"response_format": {"type": "json_object"}}
+responses {"input": null}
+responses {"input": 5}
+responses {"input": []}
+responses {"input": ["Hi"]}
+responses {"input": [{"role": "user"}]}
+responses {"input": null, "messages": [{"role": "user", "content": "Hi"}]}
+responses {"max_tokens": 5}
+responses {"max_output_tokens": "5"}
+responses {"previous_response_id": "resp_nope"}
+responses {"tools": [{"type": "web_search"}]}
+responses {"tools": [{"type": "function", "name": "f"}], "tool_choice": {"type": "function", "name": "g"}}
+responses {"response_format": {"type": "json_object"}}
+responses {"text": {"format": "json"}}
+responses {"text": {"format": {"type": "json_schema"}}}
+responses {"reasoning": "low"}
+responses {"reasoning": {"effort": "hgh"}}
+responses {"reasoning_effort": "low"}
+responses {"stop": "a"}
+responses {"store": "no"}
+responses {"background": true, "store": false}
+responses {"include": "reasoning"}
+responses {"conversation": "c"}
+responses {"input": [{"type": "function_call_output", "call_id": "c", "output": "x"}]}
+responses {"instructions": 5}
+POST /chat/completions
+POST /v1/v1/chat/completions
+POST /v1/chat/completions/
+POST /v1/completions
+POST /v1/embeddings
+POST /api/chat
+POST /v1/models
+PUT /v1/chat/completions
+GET /v1/chat/completions
+GET /v1/responses/resp_nope
+GET /v1/models/gpt-4o
+as content-type: text/plain
+as content-encoding: gzip
+written {'model': 'openai/gpt-oss-20b'}
+written {"model": "openai/gpt-oss-20b"
+written [1]
+written
+"""
 RAW = re.compile(
     r"is not iterable|object has no attribute|positional argument|cannot be interpreted|Errno|NoneType|KeyError"
 )
@@ -411,7 +547,37 @@ def in_settings(text: str) -> str:
     return on_the_command_line("serve --config g.toml")
 
 
+MODEL = "openai/gpt-oss-20b"
+ASKED = {
+    "chat": ("/v1/chat/completions", {"messages": [{"role": "user", "content": "Hi"}]}),
+    "messages": ("/v1/messages", {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 9}),
+    "responses": ("/v1/responses", {"input": "Hi"}),
+}
+"""The path of each API, and a request without a mistake."""
+
+
+def on_the_wire(mistake: str) -> str:
+    """The error of a request, or the warning of an answer, which names what was passed over."""
+    kind, _, rest = mistake.partition(" ")
+    path, good = ASKED.get(kind, ASKED["chat"])
+    body, headers, method = {"model": MODEL, **good}, {"content-type": "application/json"}, "POST"
+    if kind in ASKED:
+        body = {name: value for name, value in {**body, **json.loads(rest)}.items() if value is not None}
+    elif kind == "as":
+        name, _, value = rest.partition(": ")
+        headers[name] = value
+    elif kind != "written":
+        method, path = kind, rest
+    content = rest if kind == "written" else json.dumps(body)
+    response = CLIENT.request(method, path, content=content, headers=headers, follow_redirects=False)
+    if response.status_code == 200:
+        return response.headers.get("warning", "")
+    return str(response.json()["error"]["message"])
+
+
+CLIENT = TestClient(gateway.app([gateway.Model(MODEL, hs.engines.Recorded())]), base_url="http://localhost")
 MISTAKES = [
+    *((on_the_wire, line) for line in ON_THE_WIRE.strip().splitlines()),
     *((in_python, line) for line in IN_PYTHON.strip().splitlines()),
     *((on_the_command_line, line) for line in ON_THE_COMMAND_LINE.strip().splitlines()),
     *((in_settings, text) for text in IN_SETTINGS),
@@ -449,6 +615,8 @@ def test_no_mistake_is_silent_and_nearly_all_say_what_and_what_to_do():
         ("hs.prase", "module 'harmonystream' has no attribute 'prase'; did you mean 'parse' or"),
         ("hs.Tools(mcp=['localhost'])", "the URL of an MCP server begins with http:// or https://"),
         ("gateway.Model('m', 'http://e')", "such as hs.engines.Completions(url), not 'http://e'"),
+        ("hs.Tools([print])", "pass its items one by one, Tools(*tools)"),
+        ("hs.Vocab.load(5)", "path is that of a file that save() wrote, not int"),
         ("hs.engines.Sampling(temperature='hot')", "temperature is a number or None, not 'hot'"),
     ],
 )
@@ -457,9 +625,30 @@ def test_what_some_of_them_say(mistake, said):
 
 
 @pytest.mark.parametrize(
+    ("request_", "said"),
+    [
+        ('chat {"input": "Hi"}', "Unknown option: input. Pass messages instead."),
+        ('chat {"system": "x"}', 'Unknown option: system. Pass a message with the role "system" instead.'),
+        ('chat {"max_new_tokens": 5}', "Unknown option: max_new_tokens. Pass max_completion_tokens instead."),
+        ('chat {"messages": [{"role": "user", "text": "Hi"}]}', "messages[0]: there is no content; expected text"),
+        ('chat {"tools": [{"name": "f"}]}', 'and are {"type": "function", "function": {"name": …, "parameters": …}}'),
+        ('messages {"system": "x", "messages": [{"role": "bot", "content": "Hi"}]}', "messages[0]: role is 'bot'"),
+        ('messages {"system": 5}', "system: content is int"),
+        ('responses {"instructions": "x", "input": [{"role": "bot", "content": "Hi"}]}', "input[0]: role is 'bot'"),
+        ('responses {"reasoning_effort": "low"}', "Pass reasoning.effort instead."),
+        ("GET /v1/responses", "This path does not take the method GET: it takes POST."),
+        ("POST /v1/chat/completions/", "There is nothing at the path /v1/chat/completions/. There are /v1/chat/comp"),
+        ("as content-encoding: gzip", "A body with the content-encoding 'gzip' is not read: send it as it is."),
+    ],
+)
+def test_an_error_of_a_request_names_the_place_in_the_request(request_, said):
+    assert said in on_the_wire(request_)
+
+
+@pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("render --model gpt-5 m.json", "Pass the format yourself with --format: "),
+        ("render --model gpt-5 m.json", "Pass the format yourself with --format: a name of `harmonystream formats` "),
         ("render --format hermes m.json", "written by its own chat template: pass --template, its folder or file"),
         ("serve --engine http://x --model Qwen/Qwen2.5-7B", "pass --tokenizer, the model's folder, or --template"),
         ("render --model gpt-oss --reasoning high --set thinking=true m.json", "instead of --thinking"),

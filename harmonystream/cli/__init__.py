@@ -70,7 +70,12 @@ def _fail(message: str, status: int) -> int:
 
 
 def _as_options(message: str, args: argparse.Namespace) -> str:
-    """The error of a function, which names its parameters (`format=`), with the names of this command's options."""
+    """The error of a function, which names its parameters (`format=`), with the names of this command's options. A file
+    of settings has the parameters' names.
+    """
+    message = message.replace("hs.formats.names()", "`harmonystream formats`").replace("hs.Format(...)", "in a file")
+    if getattr(args, "config", None) is not None:
+        return message
     names = "|".join(name for name in vars(args) if name != "run")
     return re.sub(rf"(?<![\w.(])({names})=(?=[ ,:]|$)", lambda found: "--" + found[1].replace("_", "-"), message)
 

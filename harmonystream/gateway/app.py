@@ -22,7 +22,6 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from functools import partial
 from typing import Any
 
 from anyio.lowlevel import checkpoint
@@ -130,6 +129,7 @@ def app(
         middleware=[cors] if origins else [],
         exception_handlers={404: _no_route, 405: _no_method},
     )
+    made.router.redirect_slashes = False  # not every client follows, and those that do not would read nothing
     made.state.gateway = gateway
     return made
 
@@ -276,6 +276,17 @@ async def _metrics(request: Request) -> Response:
     return Response(metrics.text(), media_type=metrics.content_type)
 
 
+async def _no_route(request: Request, error: Any) -> Response:
+    what = f"There is nothing at the path {request.url.path[:64]}. There are {_PATHS} and /v1/models."
+    return await _refuse(Refused(404, what, code="not_found"), request, error)
+
+
+async def _no_method(request: Request, error: Any) -> Response:
+    takes = (error.headers or {}).get("Allow", "another one")
+    what = f"This path does not take the method {request.method[:16]}: it takes {takes}."
+    return await _refuse(Refused(405, what, code="method_not_allowed"), request, error)
+
+
 async def _refuse(refused: Refused, request: Request, error: Any) -> Response:
     record = RequestRecord(
         "messages" if request.url.path.startswith("/v1/messages") else "chat",
@@ -290,9 +301,3 @@ async def _refuse(refused: Refused, request: Request, error: Any) -> Response:
 
 
 _PATHS = ", ".join(api.path for api in APIS)
-_no_route = partial(
-    _refuse, Refused(404, f"There is nothing at this path. There are {_PATHS} and /v1/models.", code="not_found")
-)
-_no_method = partial(
-    _refuse, Refused(405, "This path does not take this method: see the header `allow`.", code="method_not_allowed")
-)

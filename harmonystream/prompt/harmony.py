@@ -108,12 +108,7 @@ def _is_builtin(tool: Mapping[str, Any], options: HarmonyOptions) -> bool:
 
 
 def _function(tool: Mapping[str, Any]) -> FunctionType:
-    parameters = tool.get("parameters")
-    if parameters is not None and not isinstance(parameters, Mapping):
-        raise PromptError(
-            f"the parameters of the tool {tool['name']} are {type(parameters).__name__}, not a JSON Schema"
-        )
-    return FunctionType(tool["name"], str(tool.get("description") or ""), parameters)
+    return FunctionType(tool["name"], str(tool.get("description") or ""), tool.get("parameters"))
 
 
 def _first_kept(chat: Sequence[Mapping[str, Any]], options: HarmonyOptions) -> int:
@@ -187,7 +182,8 @@ class _Chat:
     def _result(self, i: int, message: Mapping[str, Any]) -> HarmonyMessage:
         name = message.get("name")
         if not isinstance(name, str) or not name:
-            raise PromptError(f"message {i}: tool_call_id belongs to no call before it, and there is no name")
+            why = "tool_call_id belongs to no call before it, and there is no name"
+            raise PromptError(f"message {i}: {why}: the message with the call comes before its result")
         author, channel, _ = self._address(name)
         text = _text(message, i)
         if self._dialect.results == "json":

@@ -31,7 +31,8 @@ def normalize(messages: Any, *, think: tuple[str, str] | None = ("<think>", "</t
     think: the tags around reasoning inside an assistant's content, which become `reasoning`; None leaves content alone.
 
     Arguments become JSON text, missing ids are made up, and text parts are joined (with a line for each part of a user
-    or tool). A missing content becomes "". Results are put in the order of their calls, and get the call's name.
+    or tool). A missing content of the assistant or a tool becomes "". Results are put in the order of their calls, and
+    get the call's name.
 
     Raises `PromptError`, which names the message and the field.
     """

@@ -120,7 +120,8 @@ def _part(part: Any, where: str) -> str | dict[str, Any]:
     if kind in TEXT:
         text = part.get(TEXT[kind])
         if not isinstance(text, str):
-            raise PromptError(f"{where}.{TEXT[kind]} is {type(text).__name__}; expected text")
+            found = "missing" if text is None else type(text).__name__
+            raise PromptError(f"{where}.{TEXT[kind]} is {found}; expected text")
         return text
     if kind in MEDIA:
         return part

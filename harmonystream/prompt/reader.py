@@ -66,7 +66,9 @@ class Reader:
             content = result_of(item.get("content"), f"{self.where}: content")
             self._out.append({"role": role, "content": content, **more})
         else:
-            self._user(role, item.get("content"), more)
+            if item.get("content") is None:  # the text may be under another name, and would be lost
+                raise PromptError(f"{self.where}: there is no content; expected text or a list of parts")
+            self._user(role, item["content"], more)
         return None
 
     def _user(self, role: str, content: Any, more: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .._schema import TYPES, type_mask
 from ..errors import PromptError
 from .parts import plain
 
@@ -59,9 +60,24 @@ def _definition(tool: Any, where: str) -> dict[str, Any]:
     name = inner.get("name") if isinstance(inner, dict) else None
     if not isinstance(name, str) or not name:
         raise PromptError(f"{where}: name is {name!r}; expected the tool's name")
+    key = "input_schema" if "input_schema" in inner else "parameters"
+    _check_parameters(inner.get(key), f"{where}: {key} of the tool {name}")
     if "function" in tool:
         return {"type": "function", **tool}
     kept = {key: value for key, value in inner.items() if key in ("name", "description", "parameters", "strict")}
     if "input_schema" in inner:
         kept["parameters"] = inner["input_schema"]
     return {"type": "function", "function": kept}
+
+
+def _check_parameters(schema: Any, where: str) -> None:
+    """A model reads a wrong schema as a tool without parameters, and nobody would notice."""
+    if schema is None:
+        return
+    if not isinstance(schema, dict):
+        raise PromptError(f"{where} is {type(schema).__name__}; expected a JSON Schema, which is an object")
+    kind, inner = schema.get("type"), schema.get("properties")
+    if isinstance(kind, str) and type_mask(kind) != TYPES["object"]:
+        raise PromptError(f"{where} has the type {kind!r}; expected the JSON Schema of an object")
+    if inner and not isinstance(inner, dict):  # PHP writes an empty object as []
+        raise PromptError(f"{where} has properties that are {type(inner).__name__}; expected an object, by their names")

@@ -31,6 +31,8 @@ def tool_from(item: object, options: Mapping[str, Any]) -> Tool:
         return Tool(**{"name": item, **options})
     if isinstance(item, Mapping):
         return Tool(**{**_fields(item), **options})
+    if isinstance(item, (list, tuple)):
+        raise TypeError(f"a list is not a tool: pass its items one by one, Tools(*tools), not {shown(item)}")
     if isinstance(item, type):
         from .functions import class_fields
 

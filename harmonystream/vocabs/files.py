@@ -91,6 +91,8 @@ def load(path: str | os.PathLike[str], *, encode: Callable[[str], list[int]] | N
     import mmap
 
     _check_order()
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        raise TypeError(f"path is that of a file that save() wrote, not {type(path).__name__}")
     path = os.fspath(path)
     with open(path, "rb") as file:
         if os.fstat(file.fileno()).st_size < _HEADER.size:

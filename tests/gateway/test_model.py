@@ -91,7 +91,7 @@ def test_a_template_without_switches_is_not_asked():
 
 
 def test_what_cannot_be_written_is_refused():
-    with pytest.raises(Refused, match=r"message 0: role is 'nobody'") as caught:
+    with pytest.raises(Refused, match=r"input\[0\]: role is 'nobody'") as caught:
         gpt_oss().prompt(ApiRequest("responses", {}, "m", messages=[{"role": "nobody"}]))
     assert caught.value.param == "input"
 

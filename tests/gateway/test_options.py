@@ -42,7 +42,10 @@ def test_an_unknown_option_is_passed_over_or_refused_by_its_name(api):
 
 @pytest.mark.parametrize(
     ("api", "name"),
-    [("chat", "temperatur"), ("chat", "max_output_tokens"), ("messages", "stop"), ("responses", "logprobs")],
+    [
+        *(("chat", name) for name in ("temperatur", "max_output_tokens", "max_new_tokens")),
+        *(("messages", "stop"), ("messages", "prompt"), ("responses", "logprobs"), ("responses", "n_predict")),
+    ],
 )
 def test_a_slip_and_another_apis_option_are_refused(api, name):
     """What the client means by it would change the answer."""
@@ -98,11 +101,14 @@ def test_tools_in_namespaces_are_offered_under_one_list_of_names():
 @pytest.mark.parametrize(
     ("api", "name", "said"),
     [
-        ("responses", "max_tokens", "Did you mean max_output_tokens?"),
+        ("responses", "max_tokens", "Pass max_output_tokens instead."),
         ("chat", "temprature", "Did you mean temperature?"),
-        ("chat", "input", "Responses has it, and this API does not: leave it out."),
+        ("chat", "input", "Pass messages instead."),
         ("messages", "n", "Chat Completions has it, and this API does not: leave it out."),
-        ("responses", "messages", "Chat Completions and Messages have it, and this API does not: leave it out."),
+        ("responses", "messages", "Pass input instead."),
+        ("chat", "stop_sequences", "Pass stop instead."),
+        ("messages", "max_new_tokens", "Pass max_tokens instead."),
+        ("responses", "n", "Chat Completions has it, and this API does not: leave it out."),
         ("messages", "sparkle", "Leave it out: the gateway does not know what it asks for."),
         ("chat", "thead", "Leave it out: the gateway does not know what it asks for."),  # `thread` is refused itself
     ],
@@ -159,6 +165,20 @@ def test_a_value_of_the_wrong_type_is_refused_with_what_it_should_be(api, name):
     refused = refusal(api, **{name: wrong})
     assert (refused.status, refused.param) == (400, name)
     assert option.check.words in refused.message
+
+
+def test_chat_has_other_servers_switches_of_thinking():
+    for options, thinking in (
+        ({"enable_thinking": False}, False),
+        ({"enable_thinking": True}, True),
+        ({"thinking": {"type": "disabled"}}, False),
+        ({"thinking": {"type": "enabled"}}, True),
+        ({"thinking": {"type": "auto"}}, None),
+        ({"reasoning": {"enabled": True}, "enable_thinking": False}, True),
+        ({}, None),
+    ):
+        assert read("chat", **options).thinking is thinking
+    assert refusal("chat", thinking={"type": "off"}).param == "thinking.type"
 
 
 @pytest.mark.parametrize("api", APIS)

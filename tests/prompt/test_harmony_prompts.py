@@ -202,7 +202,7 @@ def test_a_prompt_may_end_inside_the_last_message(last, end):
             {},
             "message 0: content has a part of the type 'image_url'",
         ),
-        ("Hi", {"tools": [{"name": "f", "parameters": 5}]}, "the parameters of the tool f are int"),
+        ("Hi", {"tools": [{"name": "f", "parameters": 5}]}, r"tools\[0\]: parameters of the tool f is int"),
         ("Hi", {"tools": [{}]}, r"tools\[0\]: name is None"),
         ("Hi", {"tools": "f"}, "tools is str"),
         ("Hi", {"model": None}, "pass model=, format= or template="),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import harmonystream as hs
 from harmonystream.prompt.messages import normalize, read_request
+from harmonystream.prompt.tool_definitions import chat_tools
 
 CALLS = [
     {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"city": "Zürich"}'}},
@@ -144,9 +145,11 @@ def test_nothing_of_the_input_is_changed():
         ([{"type": "reasoning", "content": 1}], "message 0: content is int; expected a list"),
         ([{"type": "reasoning", "summary": "Hm."}], "message 0: summary is str; expected a list"),
         ([{"type": "item_reference"}], "message 0: type is 'item_reference'; expected message, reasoning"),
+        ([{"role": "user", "text": "x"}], "message 0: there is no content; expected text or a list of parts"),
+        ([FORM[0], {"role": "system", "content": None}], "message 1: there is no content"),
         ([{"role": "user", "content": 5}], "message 0: content is int; expected text or a list of parts"),
         ([{"role": "user", "content": [{"type": "poem"}]}], r"message 0: content\[0\].type is 'poem'"),
-        ([{"role": "user", "content": [{"type": "text"}]}], r"message 0: content\[0\].text is NoneType"),
+        ([{"role": "user", "content": [{"type": "text"}]}], r"message 0: content\[0\].text is missing"),
         ([{"role": "user", "content": b"x"}], "message 0.content is bytes"),
         ([{"role": "assistant", "tool_calls": [{}]}], r"message 0: tool_calls\[0\].function.name is None"),
         ([{"role": "assistant", "tool_calls": "x"}], "message 0: tool_calls is str; expected a list"),
@@ -310,3 +313,25 @@ def test_two_tools_of_one_name_are_refused():
     tool = {"type": "function", "function": {"name": "w", "parameters": {"type": "object"}}}
     with pytest.raises(hs.errors.PromptError, match=r"tools\[0\] and tools\[2\] have one name, 'w'"):
         hs.render("Hi", format="harmony", tools=[tool, {"name": "v"}, {"name": "w"}])
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        ("{}", "is str; expected a JSON Schema"),
+        ([], "is list; expected a JSON Schema"),
+        ({"type": "string"}, "has the type 'string'; expected the JSON Schema of an object"),
+        ({"type": "objct"}, "has the type 'objct'"),
+        ({"type": "object", "properties": ["city"]}, "has properties that are list"),
+    ],
+)
+@pytest.mark.parametrize("key", ["parameters", "input_schema"])
+def test_a_schema_that_a_template_would_lose_is_refused(key, schema, said):
+    for tool in ({"name": "f", key: schema}, {"type": "function", "function": {"name": "f", key: schema}}):
+        with pytest.raises(hs.errors.PromptError, match=rf"tools\[0\]: {key} of the tool f {said}"):
+            chat_tools([tool])
+
+
+@pytest.mark.parametrize("schema", [None, {}, {"type": "OBJECT"}, {"type": ["object"]}, {"properties": []}])
+def test_other_spellings_of_an_object_are_read(schema):
+    assert chat_tools([{"name": "f", "parameters": schema}])[0]["function"]["parameters"] == schema

@@ -71,8 +71,8 @@ TOOLS = [
 def random_chat(seed: int, words: tuple[str, ...] = WORDS) -> list[dict[str, Any]]:
     """Turns of a user, each followed by rounds of calls and an answer, or by none.
 
-    Contents may be missing, None, empty or parts. The system may speak in the middle, a user twice, and results may be
-    missing.
+    Contents may be empty or parts, and those of the assistant and of tools missing or None, too. The system may speak
+    in the middle, a user twice, and results may be missing.
     """
     draw = random.Random(seed)
 
@@ -98,11 +98,11 @@ def random_chat(seed: int, words: tuple[str, ...] = WORDS) -> list[dict[str, Any
         function = {"name": draw.choice(["get_forecast", "my-tool.x"]), "arguments": draw.choice(written)}
         return {"id": f"functions.{function['name']}:{count}", "type": "function", "function": function}
 
-    chat = [{"role": "system", "content": content()}] if draw.random() < 0.5 else []
+    chat = [{"role": "system", "content": content() or ""}] if draw.random() < 0.5 else []
     count = 0
     for _ in range(draw.randint(1, 3)):
         for role in ("user", *(["user"] if draw.random() < 0.1 else []), *(["system"] if draw.random() < 0.1 else [])):
-            chat.append({"role": role, "content": content()})
+            chat.append({"role": role, "content": content() or ""})
         for _ in range(draw.randint(0, 3)):
             answer: dict[str, Any] = {"role": "assistant", "content": content()}
             chat.append(answer)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -47,6 +48,7 @@ _ASKS, _PATIENCE = 10.0, 2.0
 """The seconds between requests for the context, and how long an engine may take to answer one."""
 _LONGEST = 500
 """How many characters of an error about a conversation are shown, because it may quote the conversation."""
+_MESSAGE = re.compile(r"^message (\d+)")
 _UNKNOWN = 4096
 """The most tokens of an answer if neither the request nor the settings have a limit, and no context is known."""
 _HELLO = "Hello."
@@ -222,7 +224,8 @@ class Served:
             return render(request.messages, tools=request.tools, **self.prompt_options(request))
         except PromptError as error:
             param = "input" if request.api == "responses" else "messages"
-            why = str(error) if len(str(error)) <= _LONGEST else f"{str(error)[:_LONGEST]}…"
+            why = _MESSAGE.sub(partial(_place, request, param), str(error))
+            why = why if len(why) <= _LONGEST else f"{why[:_LONGEST]}…"
             what = f"The conversation cannot be written for this model: {why}."
             raise Refused(400, what, param=param, code="invalid_prompt") from None
 
@@ -343,6 +346,12 @@ class Served:
             raise Refused(400, what, param=request.logprobs_option, code="unsupported_parameter")
         made = Sampling(max_tokens=wanted, logprobs=request.logprobs, extra=extra, headers=headers or {})
         return replace(made, **own)
+
+
+def _place(request: ApiRequest, param: str, found: re.Match[str]) -> str:
+    """The place of a message in the request, for an error about the conversation."""
+    at = int(found[1]) - request.before
+    return f"{param}[{at}]" if at >= 0 else "system" if request.api == "messages" else "an earlier item"
 
 
 def _name_of(engine: Any) -> str:

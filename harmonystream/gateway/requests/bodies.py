@@ -20,7 +20,7 @@ DEEPEST = 200
 """The most levels of lists and objects in a body."""
 IN_A_THREAD = 1 << 15
 """From this many bytes on, a body is handled in a thread, so that other requests go on."""
-MOST_GROUPS = 1_000_000
+MOST_GROUPS = 500_000
 """The most lists and objects in a body. Each takes some hundred bytes, and the garbage collector visits each."""
 _PIECE = 1 << 20
 STEPS, MOST_STEPS = 200_000, 4_000_000
@@ -38,6 +38,9 @@ async def read_json(request: Request, most: int, seconds: float) -> tuple[Any, i
     """The value, and its size in bytes. Raises `Refused`, and ClientDisconnect if the client leaves."""
     if not _is_json(request.headers.get("content-type", "")):
         what = "The request's body must be JSON, and say so: content-type: application/json."
+        raise Refused(415, what, code="unsupported_media_type")
+    if (coding := request.headers.get("content-encoding", "identity")).lower() != "identity":
+        what = f"A body with the content-encoding {coding[:32]!r} is not read: send it as it is."
         raise Refused(415, what, code="unsupported_media_type")
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and int(declared[:20]) > most:

@@ -54,10 +54,14 @@ def read(body: Any, unsupported: Unsupported | None = None, *, pictures: bool = 
 
 
 def _read_reasoning(request: ApiRequest, options: dict[str, Any]) -> None:
-    """Read `reasoning_effort`, or OpenRouter's object `reasoning`."""
+    """Read `reasoning_effort`, OpenRouter's object `reasoning`, Alibaba's `enable_thinking`, and the `thinking` of
+    DeepSeek, Moonshot and Z.ai.
+    """
     given = options.get("reasoning", {})
     request.effort = options.get("reasoning_effort") or given.get("effort")
-    request.thinking = given.get("enabled")
+    request.thinking = given.get("enabled", options.get("enable_thinking"))
+    if request.thinking is None:
+        request.thinking = {"enabled": True, "disabled": False}.get(options.get("thinking", {}).get("type"))
     request.budget = options.get("thinking_token_budget")
     if request.budget is None:
         request.budget = given.get("max_tokens")

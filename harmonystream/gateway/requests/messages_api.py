@@ -42,6 +42,7 @@ def read(
     if (system := options.get("system")) is not None:
         refuse_media([{"content": system}], "system")
         request.messages.insert(0, {"role": "system", "content": system})
+        request.before = 1
     offer(request, options.get("tools"), (None, "custom"))
     choice = options.get("tool_choice")
     choose(request, choice)

@@ -133,6 +133,8 @@ CHAT: Mapping[str, Option] = {
     "reasoning": _parts(
         effort=_EFFORT, enabled=_FLAG, max_tokens=Option("read", integer(0)), exclude=_FLAG, summary=_SUMMARY
     ),
+    "enable_thinking": _FLAG,
+    "thinking": _parts(type=Option("read", one_of("enabled", "adaptive", "auto", "disabled"))),
     "include_reasoning": _FLAG,
     "continue_final_message": _FLAG,
     "add_generation_prompt": _FLAG,

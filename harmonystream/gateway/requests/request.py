@@ -16,6 +16,18 @@ __all__ = ["ApiRequest", "part_of", "read_options"]
 
 _CODES = {"thread": "thread_unsupported_request"}  # without this code, tool runners do not continue
 _APIS = {"chat": "Chat Completions", "responses": "Responses", "messages": "Messages"}
+_SAME = (
+    ({"chat": "messages", "responses": "input", "messages": "messages"}, ("prompt",)),
+    (
+        {"chat": "max_completion_tokens", "responses": "max_output_tokens", "messages": "max_tokens"},
+        ("max_tokens", "max_new_tokens", "n_predict"),
+    ),
+    ({"chat": "stop", "messages": "stop_sequences"}, ()),
+    ({"chat": 'a message with the role "system"', "responses": "instructions", "messages": "system"}, ()),
+    ({"chat": "response_format", "responses": "text.format", "messages": "output_config.format"}, ()),
+    ({"chat": "reasoning_effort", "responses": "reasoning.effort", "messages": "output_config.effort"}, ()),
+)
+"""What asks for the same in each API, and other names for it, which clients of other servers send."""
 _CLOSE, _SLIP = 0.7, 0.85
 """How alike two names are, from 0 to 1, for a hint, and for one to be a slip of the other."""
 MOST_OPTIONS = 256
@@ -35,7 +47,7 @@ class ApiRequest:
     is not stored. unsupported: collects options to pass over. namespaces: the namespace and own name of each tool in a
     namespace. custom: names of custom tools, which are offered as functions. strict: the place of the first strict tool
     that the client has sent. continues: does the answer continue the last message? background: is the request answered
-    before the response is made?
+    before the response is made? before: how many messages the gateway has put before the client's list of them.
     """
 
     api: str
@@ -67,6 +79,7 @@ class ApiRequest:
     strict: str | None = None
     continues: bool = False
     background: bool = False
+    before: int = 0
 
     @property
     def logprobs_option(self) -> str:
@@ -87,9 +100,9 @@ def read_options(api: str, body: Any, unsupported: Unsupported | None = None) ->
     unsupported = unsupported or Unsupported()
     read: dict[str, Any] = {}
     engine: dict[str, Any] = {}
-    for name, option, value in _known(TABLES[api], body, "", unsupported):
+    for name, option, value in _known(api, TABLES[api], body, "", unsupported):
         if option.parts is not None:
-            fields = _known(option.parts, value, f"{name}.", unsupported)
+            fields = _known(api, option.parts, value, f"{name}.", unsupported)
             value = {field: inner for field, _, inner in fields}
         if option.does != "noted":
             (engine if option.does == "engine" else read)[option.to or name] = value
@@ -97,14 +110,14 @@ def read_options(api: str, body: Any, unsupported: Unsupported | None = None) ->
 
 
 def _known(
-    table: Mapping[str, Option], given: Mapping[str, Any], path: str, unsupported: Unsupported
+    api: str, table: Mapping[str, Option], given: Mapping[str, Any], path: str, unsupported: Unsupported
 ) -> Iterator[tuple[str, Option, Any]]:
     """Name, option and value of each option that is given and has an effect. path: the object that contains them."""
     for name, value in given.items():
         option = table.get(name)
         if option is None:
             short = path + (name if len(name) <= 64 else name[:64] + "…")
-            hint = _hint(table, name, path)
+            hint = _hint(api, table, name, path)
             refusal = Refused(400, f"Unknown option: {short}. {hint}", param=short, code="unknown_parameter")
             unsupported.meet(short, refusal, adds=value is None or not _is_a_slip(table, given, name, path))
             continue
@@ -125,15 +138,20 @@ _ACTED_ON = ("read", "engine")
 
 
 def _is_a_slip(table: Mapping[str, Option], given: Mapping[str, Any], name: str, path: str) -> bool:
-    """Is an unknown name a misspelt option that has an effect, or another API's name for one?"""
+    """Is an unknown name a misspelt option that has an effect, or another name for one?"""
+    if not path and any(name in others for _, others in _SAME):
+        return True
     acted_on = [one for one, option in table.items() if option.does in _ACTED_ON and one not in given]
     if get_close_matches(name[:64], acted_on, 1, _SLIP):
         return True
     return not path and any(name in other and other[name].does in (*_ACTED_ON, "refused") for other in TABLES.values())
 
 
-def _hint(table: Mapping[str, Option], name: str, path: str) -> str:
+def _hint(api: str, table: Mapping[str, Option], name: str, path: str) -> str:
     """A hint for a client that sent an unknown option."""
+    for names, more in _SAME if not path else ():
+        if (name in names.values() or name in more) and api in names:
+            return f"Pass {names[api]} instead."
     useful = [one for one, option in table.items() if option.does in (*_ACTED_ON, "noted")]
     if close := get_close_matches(name[:64], useful, 1, _CLOSE):
         return f"Did you mean {path}{close[0]}?"

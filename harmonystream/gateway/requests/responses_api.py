@@ -60,11 +60,13 @@ def read(body: Any, earlier: Earlier, unsupported: Unsupported | None = None, *,
     options, engine = read_options("responses", body, unsupported)
     request = ApiRequest("responses", body, options.get("model", ""), sampling=engine, unsupported=unsupported)
     items = _items(options.get("input"), earlier, pictures)
+    own = len(items)
     if (before := options.get("previous_response_id")) is not None:
         items = [*earlier("response", before), *items]
     request.stored = items if options.get("store", True) else None
     instructions = options.get("instructions")
     request.messages = [*([{"role": "system", "content": instructions}] if instructions else []), *opened(items)]
+    request.before = len(request.messages) - own
     offer(request, options.get("tools"), ("function", "custom"))
     choose(request, options.get("tool_choice"))
     offer_custom(request)

@@ -25,6 +25,11 @@ _CHOICES = {
     "responses": '"none", "auto", "required", or {"type": "function", "name": …}',
     "messages": '{"type": "none"}, {"type": "auto"}, {"type": "any"}, or {"type": "tool", "name": …}',
 }
+_SHAPES = {
+    "chat": '{"type": "function", "function": {"name": …, "parameters": …}} or of the type custom',
+    "responses": '{"type": "function", "name": …, "parameters": …} or of the type custom',
+    "messages": '{"name": …, "input_schema": …}',
+}
 _SHOWN = 10
 """How many names an error lists."""
 
@@ -57,8 +62,9 @@ def offer(request: ApiRequest, tools: Any, types: Collection[str | None]) -> Non
         if not isinstance(tool, dict):
             raise Refused(400, f"{where} must be an object.", param=where, code="invalid_value")
         if _kind(tool) not in types:
-            known = ", ".join(str(kind) for kind in types if kind)
-            what = f"{where}.type is not supported: a request's tools run at the client, and are of type {known}."
+            what = (
+                f"{where}.type is not supported: a request's tools run at the client, and are {_SHAPES[request.api]}."
+            )
             refusal = Refused(400, what, param=f"{where}.type", code="unsupported_parameter")
             request.unsupported.meet(f"{where} ({str(_kind(tool))[:64]})", refusal, adds=adds)
             continue
