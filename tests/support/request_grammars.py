@@ -20,11 +20,21 @@ class Ask(NamedTuple):
     form: bool
 
     @property
+    def mode(self) -> Any:
+        """`tool_choice`, without the names of tools."""
+        return self.choice["mode"] if isinstance(self.choice, dict) and "mode" in self.choice else self.choice
+
+    @property
     def constrained(self) -> bool:
         return self.form or (self.choice is not None and (self.choice != "auto" or self.strict or not self.parallel))
 
 
 NAMED = {"type": "function", "function": {"name": "f"}}
+_F_ALONE = [
+    {"type": "allowed_tools", "mode": mode, "tools": [{"type": "function", "name": "f"}]}
+    for mode in ("auto", "required")
+]
+ALLOWED = [Ask(choice, False, True, form) for choice in _F_ALONE for form in (False, True)]
 _CALLS = [Ask(*each) for each in product(("auto", "required", NAMED), (False, True), (True, False), (False, True))]
 _FORMS = [Ask("none", False, True, True), Ask(None, False, True, True)]
 OUTPUTS: dict[str, tuple[Text | Call, ...]] = {
@@ -52,14 +62,14 @@ def _is_allowed(ask: Ask, name: str, format: str) -> bool:
     """May a model write this output to the request, if a grammar holds?"""
     called = [item.name for item in OUTPUTS[name] if isinstance(item, Call)]
     if not called:
-        return ask.choice in ("auto", "none", None) and (not ask.form or name.startswith("the form"))
+        return ask.mode in ("auto", "none", None) and (not ask.form or name.startswith("the form"))
     if ask.choice in ("none", None):
         return False
     if name == "a call after text" and format != "harmony":
-        return ask.choice == "auto" and not ask.form
+        return ask.mode == "auto" and not ask.form
     if len(called) > 1 and (not ask.parallel or format == "harmony"):
         return False
-    if ask.choice == NAMED and set(called) != {"f"}:
+    if isinstance(ask.choice, dict) and set(called) != {"f"}:
         return False
     return set(called) <= {"f", "g"} and not (ask.strict and name == "a call that does not fit")
 
@@ -69,7 +79,10 @@ def body(ask: Ask) -> dict[str, Any]:
     more = {"response_format": {"type": "json_schema", "json_schema": {"name": "form", "schema": _FORM}}}
     if ask.choice is None:
         return {"tools": omit, **more}
-    choice = {"tool_choice": ask.choice, "parallel_tool_calls": ask.parallel}
+    given = ask.choice
+    if ask in ALLOWED:
+        given = {"type": "allowed_tools", "allowed_tools": {"mode": ask.mode, "tools": [NAMED]}}
+    choice = {"tool_choice": given, "parallel_tool_calls": ask.parallel}
     return {"tools": _tools(ask), **choice, **(more if ask.form else {})}
 
 

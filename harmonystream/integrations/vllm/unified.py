@@ -78,9 +78,10 @@ class HarmonystreamParser(DelegatingParser):
         """Put the grammar of a request into it.
 
         vLLM does this with the structural tag of the tool parser, but not for a form of the answer beside tools: it
-        then drops the calls unless a tool is strict. And its grammar of a form refuses headers that gpt-oss writes.
+        then drops the calls unless a tool is strict. Its grammar of a form refuses headers that gpt-oss writes. And it
+        has none for a choice of allowed tools.
         """
-        tag = self._tag_with_answer(request) if fits("forms of the answer") else None
+        tag = self._own_tag(request) if fits("forms of the answer") else None
         if tag is None:
             return super().adjust_request(request)
         made = StructuredOutputsParams(structural_tag=json.dumps(tag.model_dump()))
@@ -90,20 +91,19 @@ class HarmonystreamParser(DelegatingParser):
             request.structured_outputs, request.response_format = made, None
         return request
 
-    def _tag_with_answer(self, request: Any) -> Any:
-        """The grammar of a request that asks for an answer in JSON, and that tools or headers keep from being one.
-
-        None if vLLM makes it: other forms, and required calls.
-        """
-        calls = bool(request.tools) and request.tool_choice != "none"
+    def _own_tag(self, request: Any) -> Any:
+        """The grammar of a request, if vLLM has no right one. Else None."""
+        choice = request.tool_choice if request.tools else "none"
         answer = _schema_of(request.extract_structured_outputs())
-        if answer is None or (calls and request.tool_choice != "auto"):
+        has_allowed = getattr(choice, "type", None) == "allowed_tools"
+        if not has_allowed and (answer is None or choice not in ("auto", "none")):
             return None
-        tools = self._tool_parser.tools_of(request, self.tool_strict_level) if calls and self._tool_parser else None
-        if not tools and not isinstance(self.model.format, HeaderFormat):
+        calls = choice != "none" and self._tool_parser is not None
+        tools = self._tool_parser.tools_of(request, self.tool_strict_level) if calls else None
+        if not tools and (answer is None or not isinstance(self.model.format, HeaderFormat)):
             return None
         parallel = request.parallel_tool_calls is not False
-        return tag_of(self.model, tools or (), "auto", parallel=parallel, answer=answer)
+        return tag_of(self.model, tools or (), choice if tools else "none", parallel=parallel, answer=answer)
 
     # --- methods for a whole output ---
 
