@@ -103,6 +103,10 @@ LLAMA3 = (
     *("<|begin_of_text|>", "<|end_of_text|>", "<|eot_id|>", "<|eom_id|>", "<|start_header_id|>", "<|end_header_id|>"),
     "<|python_tag|>",
 )
+LLAMA4 = (
+    *("<|begin_of_text|>", "<|end_of_text|>", "<|eot|>", "<|eom|>", "<|header_start|>", "<|header_end|>"),
+    *("<|python_start|>", "<|python_end|>"),
+)
 MISTRAL = (
     "<s>",
     "</s>",
@@ -115,6 +119,7 @@ MISTRAL = (
 )
 SERVED = FAMILIES | {
     "llama3": Family("llama3", "", LLAMA3, (), {"model": "answer"}),
+    "llama4": Family("pythonic", "", LLAMA4, (), {"model": "answer"}),
     "mistral": Family("mistral", "", MISTRAL, (), {"model": "answer"}),
 }
 """Those that servers of engines are tested with: more than there are templates of."""

@@ -7,6 +7,7 @@ can be judged where nobody has written down what they are.
 from __future__ import annotations
 
 import argparse
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,8 +21,8 @@ from wire_scenarios import SCENARIOS, Call, Spelling, message, write
 import harmonystream as hs
 
 CALLING, AFTER = "preamble and three calls", "a call and then an answer"
-FORMATS = SPOKEN | {"llama3": "llama3", "mistral": "mistral"}
-"""Format -> family. The last two are played these cases only."""
+FORMATS = SPOKEN | {"llama3": "llama3", "mistral": "mistral", "pythonic": "llama4"}
+"""Format -> family. The last three are played these cases only."""
 MORE = {
     "llama3": Spelling(
         lambda text: "",
@@ -32,6 +33,11 @@ MORE = {
         lambda text: "",
         lambda name, arguments, at: f'{{"name": "{name}", "arguments": {arguments}}}',
         *(("[TOOL_CALLS][", "]"), ", ", ("", "", "")),
+    ),
+    "pythonic": Spelling(
+        lambda text: "",
+        lambda name, arguments, at: f"{name}({', '.join(f'{key}={value!r}' for key, value in _items(arguments))})",
+        *(("<|python_start|>[", "]<|python_end|>"), ", ", ("", "", "")),
     ),
 }
 """How the formats without thoughts write calls."""
@@ -67,6 +73,10 @@ class Case(NamedTuple):
     n: int = 1
 
 
+def _items(arguments: str) -> Iterable[tuple[str, Any]]:
+    return json.loads(arguments).items()
+
+
 def outputs(format: str) -> Iterator[Written]:
     """All kinds of markup; text after a call; and what follows a prompt that has closed the thoughts."""
     family = FORMATS[format]
@@ -91,6 +101,8 @@ def _outputs_without_thoughts(format: str) -> Iterator[Written]:
     spelling, (opener, closer) = MORE[format], MORE[format].section
     _, before, *rest = SCENARIOS[CALLING].said
     calls = [item for item in rest if isinstance(item, Call)]
+    if format == "pythonic":  # the other name is not Python
+        calls = [call._replace(name="f") for call in calls]
     for name, content, some in ((CALLING, before.text, calls), ("a call alone", "", calls[-1:])):
         written = spelling.between.join(spelling.call(call.name, call.written, 0) for call in some)
         text = content + opener + written + closer

@@ -29,6 +29,12 @@ WRITTEN = {
 {%- for message in messages %}
     {{- '<|start_header_id|>' + message.role + '<|end_header_id|>\n\n' + message.content + '<|eot_id|>' }}
 {%- endfor %}{{- '<|start_header_id|>assistant<|end_header_id|>\n\n' }}""",
+    "pythonic": "<|begin_of_text|>"
+    + _TOOLS
+    + """
+{%- for message in messages %}
+    {{- '<|header_start|>' + message.role + '<|header_end|>\n\n' + message.content + '<|eot|>' }}
+{%- endfor %}{{- '<|header_start|>assistant<|header_end|>\n\n' }}""",
     "mistral": "<s>[AVAILABLE_TOOLS]"
     + _TOOLS
     + """[/AVAILABLE_TOOLS]
@@ -37,6 +43,7 @@ WRITTEN = {
 """The templates of families that have none in `templates_chat`."""
 STOPS = {
     "llama3": "<|eot_id|>",
+    "llama4": "<|eot|>",
     "qwen3": "<|im_end|>",
     "qwen3_coder": "<|im_end|>",
     "kimi_k2": "<|im_end|>",

@@ -68,6 +68,7 @@ from sglang.srt.utils.hf_transformers_utils import get_config, get_tokenizer  # 
 
 STOCK = {  # SGLang's own parsers of calls and of reasoning; None: the format has no reasoning
     "llama3": ("llama3", None),
+    "llama4": ("pythonic", None),
     "mistral": ("mistral", None),
     "qwen3": ("qwen25", "qwen3"),
     "qwen3_coder": ("qwen3_coder", "qwen3"),

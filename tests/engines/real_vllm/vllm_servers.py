@@ -21,6 +21,7 @@ import harmonystream as hs
 HERE = Path(__file__).resolve().parent
 STOCK = {  # vLLM's own parsers of calls and of reasoning; None: the format has no reasoning
     "llama3": ("llama3_json", None),
+    "llama4": ("llama4_pythonic", None),
     "mistral": ("mistral", None),
     "qwen3": ("hermes", "qwen3"),
     "qwen3_coder": ("qwen3_coder", "qwen3"),
