@@ -23,7 +23,13 @@ __all__ = ["CallDelta", "Completion", "Delta", "Message", "ToolCall", "cut_call"
 
 
 class ToolCall(NamedTuple):
-    """One call. `arguments` are its joined deltas. `ToolCallEnd` explains `complete` and `balanced`."""
+    """One call of a whole output.
+
+    index: its number in the output, from 0. name: the tool's. arguments: its joined deltas, JSON text.
+    id: the model's own, or None. kind: "function", "builtin" or "other", as in `ToolCallStart`.
+    complete: it was neither cut nor unreadable. balanced: the arguments are one balanced JSON value. Run a call only if
+    it is both.
+    """
 
     index: int  # type: ignore[assignment]  # hides tuple.index, which nobody needs here
     name: str
@@ -69,7 +75,13 @@ class Message(NamedTuple):
 
 
 class Completion(NamedTuple):
-    """A whole output. `reasoning` and `content` are the joined deltas, without separators."""
+    """A whole output, as `parse` returns it. It equals what streaming would have given.
+
+    messages: each with its own reasoning, content and calls. reasoning, content, tool_calls: those of all messages;
+    texts are joined without separators.
+    finish_reason: "stop", "tool_calls", "length" or the engine's own word, or None if nothing shows why it ended.
+    usage: the tokens of each region (text mode: bytes). deviations: what was repaired, in the order of the output.
+    """
 
     messages: tuple[Message, ...]
     reasoning: str

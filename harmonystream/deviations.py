@@ -8,8 +8,10 @@ __all__ = ["CODES", "EXPECTED", "Deviation"]
 
 
 class Deviation(NamedTuple):
-    """One repair. `position`: the token (text mode: byte) at which it was found. For a header, it is the header's
-    beginning.
+    """One repair of what a model wrote.
+
+    code: what was wrong, such as "missing-end". docs/bad-input.md has an example of each code.
+    position: the token (text mode: byte), from 0, at which it was found. For a header, it is the header's beginning.
     """
 
     code: str

@@ -30,9 +30,11 @@ def parse(
 ) -> Completion:
     """Parse a whole output at once: token ids (anything that `Parser.feed` takes), or text as str or bytes.
 
-    The options are those of `Parser`. `finish_reason` is the engine's. The result equals that of streaming in any
-    pieces.
-    Raises `ParseError` in strict mode only.
+    finish_reason: why the engine stopped, such as "stop" or "length", in any engine's words.
+    All other options are those of `Parser`. The result equals that of streaming in any pieces.
+
+    Raises what `Parser` raises for its options, TypeError or ValueError for an output that cannot be ids or text, and
+    `ParseError` in strict mode only.
     """
     parser = Parser(
         format,

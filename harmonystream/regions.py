@@ -9,7 +9,11 @@ __all__ = ["GrammarAt", "Region", "Usage"]
 
 
 class Region(IntEnum):
-    """The part of the output in which a token landed, or the next one would."""
+    """The part of the output in which a token landed, or the next one would.
+
+    START: between messages. HEADER: control tokens and headers of the assistant's messages, tags, names and keys.
+    REASONING, CONTENT, ARGUMENTS: text. SUPPRESSED: messages that are not the assistant's. DONE: after the end.
+    """
 
     START = 0  # between messages
     HEADER = 1  # control tokens and header text of the assistant's messages
@@ -34,7 +38,10 @@ class GrammarAt(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """Tokens per region (text mode: bytes). Control tokens, terminators included, count as header (or suppressed)."""
+    """How many tokens (text mode: bytes) each region has. `total` is their sum.
+
+    Control tokens, terminators included, count as `header`, or as `suppressed` in messages of other roles.
+    """
 
     start: int
     header: int

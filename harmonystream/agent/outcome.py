@@ -35,7 +35,7 @@ Steered: TypeAlias = Literal["grammar", "call_begun", "form"]
 
 @dataclass(frozen=True, slots=True)
 class ToolRunStart:
-    """A tool begins to run.
+    """A call is complete and gets its turn: it is checked, approved where a tool asks for that, and then runs.
 
     early: True if the model is still writing.
     message: text that a user may read while the tool runs, or None.

@@ -71,8 +71,10 @@ class HeaderFormat(NamedTuple):
 class Format(NamedTuple):
     """How a model writes reasoning and tool calls with tags: one row.
 
-    docs/formats.md explains the fields, and docs/tags.md specifies them. A marker is a string, or a tuple of spellings
-    that mean the same.
+    Format(name="acme", think=("<think>", "</think>"), call=("<run ", ">", "</run>"), stops=("<|done|>",)) reads
+    `<think>Hm.</think><run f>{"a": 1}</run>`. Only `name` and some markers are needed. The table in docs/formats.md
+    explains each field, and docs/tags.md specifies them. A marker is a string, or a tuple of spellings that mean the
+    same.
 
     Raises `FormatError` for a field of the wrong type, and for fields that do not fit together.
     """

@@ -179,8 +179,9 @@ def grammar(
     prompt: Prompt | None = None,
     exact: bool = True,
 ) -> Grammar:
-    """The grammar of an output of this format.
+    """The grammar of an output of this format: what a constrained decoder may let the model write.
 
+    format: a format, its name, or a model's name.
     tools: `Tools`, or a list of `Tool`s, names, or definitions in the form of OpenAI's Chat Completions or Responses,
     or of Anthropic's Messages.
     choice: "auto", "required", "none", the name of a tool that must be called, or a list of names. One tool of a list
@@ -191,9 +192,9 @@ def grammar(
     reasoning: "allowed"; "prompt": only if the prompt has opened it; "none": never.
     start: where in the output the model begins, as in `Parser.region`.
     answer: the JSON Schema of an answer. Then the output is either calls or this answer.
-    order: of arguments: "declared", as the schema has them; "any": up to three arguments in any order.
+    order: of arguments: "declared", as the schema has them; "any": up to three arguments in any order, and up to six in
+    JSON for llguidance and llama.cpp.
     prompt: used instead of `start`. The prompt may have opened reasoning, or may contain the beginning of the answer.
-
     exact: False: where a schema cannot be kept, the grammar allows more. If a format cannot write a tool's schema at
     all, this tool takes any object. `Grammar.wider` returns what is not kept. True: this is an error.
 

@@ -4,7 +4,11 @@ DEBUG: bool
 
 @final
 class MessageStart:
-    """A message opens: its header is read. `channel`, `recipient` and `content_type` are None where the header has none."""
+    """A message opens: its header is read. `channel`, `recipient` and `content_type` are None where the header has none,
+    and in formats with tags.
+
+    start, stop: the range of generated tokens (text mode: bytes of UTF-8) that an event covers, here the header.
+    """
 
     __match_args__: ClassVar[
         tuple[
@@ -40,7 +44,9 @@ class MessageStart:
 
 @final
 class MessageEnd:
-    """The message that opened last is over."""
+    """The message that opened last is over; its fields come again. start, stop: the range of its terminator, empty where
+    it has none.
+    """
 
     __match_args__: ClassVar[
         tuple[
@@ -76,7 +82,7 @@ class MessageEnd:
 
 @final
 class ReasoningDelta:
-    """More of the model's reasoning."""
+    """More of the model's reasoning. start, stop: the tokens (text mode: bytes) from the first to the last of the text."""
 
     __match_args__: ClassVar[tuple[Literal["text"], Literal["start"], Literal["stop"]]] = ("text", "start", "stop")
     def __init__(self, text: str, start: int = 0, stop: int = 0) -> None: ...
@@ -89,7 +95,9 @@ class ReasoningDelta:
 
 @final
 class ContentDelta:
-    """More text for the user. `channel` is "commentary" in a preamble and "final" in the answer."""
+    """More text for the user. In Harmony, `channel` is "commentary" in a preamble and "final" in the answer. start, stop:
+    as in ReasoningDelta.
+    """
 
     __match_args__: ClassVar[tuple[Literal["text"], Literal["channel"], Literal["start"], Literal["stop"]]] = (
         "text",
@@ -109,7 +117,10 @@ class ContentDelta:
 
 @final
 class ToolCallStart:
-    """A tool call opens. `index` counts from 0 in the stream; `id` is the model's own, None where the format has none."""
+    """A tool call opens. `index` counts from 0 in the stream. `id` is the model's own, or None. `kind`: "function";
+    "builtin" for a tool that Harmony's models were trained with; "other" for one that was not declared. start, stop:
+    the range of what opened the call, empty where that is a message's header.
+    """
 
     __match_args__: ClassVar[
         tuple[Literal["index"], Literal["name"], Literal["id"], Literal["kind"], Literal["start"], Literal["stop"]]
@@ -138,7 +149,9 @@ class ToolCallStart:
 
 @final
 class ToolCallDelta:
-    """More of a call's arguments: JSON as the model wrote it, or made of its keys and values in formats with tags."""
+    """More of a call's arguments: JSON as the model wrote it, or made of its keys and values in formats with tags. start,
+    stop: as in ReasoningDelta.
+    """
 
     __match_args__: ClassVar[tuple[Literal["index"], Literal["arguments"], Literal["start"], Literal["stop"]]] = (
         "index",
@@ -158,7 +171,9 @@ class ToolCallDelta:
 
 @final
 class ToolCallEnd:
-    """A call is over. `complete`: it was not cut; `balanced`: its arguments are one balanced JSON value."""
+    """A call is over. `complete`: it was neither cut nor unreadable; `balanced`: its arguments are one balanced JSON
+    value. Run a call only if it is both. The range is empty.
+    """
 
     __match_args__: ClassVar[
         tuple[Literal["index"], Literal["complete"], Literal["balanced"], Literal["start"], Literal["stop"]]
@@ -177,7 +192,9 @@ class ToolCallEnd:
 
 @final
 class ValueStart:
-    """A string that the parser watches begins in the call `index`. `path` is its place: a tuple of keys and positions."""
+    """A string that the parser watches begins in the call `index`. `path` is its place: a tuple of keys and positions. The
+    ranges of the three events about watched strings are empty.
+    """
 
     __match_args__: ClassVar[
         tuple[

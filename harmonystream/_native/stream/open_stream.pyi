@@ -16,7 +16,9 @@ class OpenStream(EventMaker):
     def region(self) -> Region:
         """Where the next token would land, as a `Region`. O(1), and reads nothing."""
     def grammar_at(self) -> GrammarAt:
-        """Which grammar holds for the next token, as a `GrammarAt`: the same object while nothing changes. O(1)."""
+        """Which grammar applies to the next token, as a `GrammarAt` with `region` and `tool`: the same object while
+        nothing changes. O(1).
+        """
     @property
     def position(self) -> int:
         """Tokens fed so far (text mode: bytes; a possible beginning of a marker is not yet counted)."""

@@ -37,6 +37,9 @@ _HEAD = ("id", "object", "created", "model")
 class ChatStream(EventStream):
     """Chat completion chunks of one choice. For more choices, use `several()`.
 
+    Call `start()`, then `feed(ids)` or `feed_text(text)` as output comes, then `finish(reason, usage)`. Each returns
+    the SSE frames that are ready, as bytes. `events()` returns dicts instead, and `response()` the whole answer.
+
     parser: a Parser that has read nothing yet, or a format. With a format, `vocab` and `tools` go to its parser.
     id, model, created (seconds since 1970): fields of every chunk.
     extra: more fields of every chunk, such as `system_fingerprint`.
@@ -50,6 +53,8 @@ class ChatStream(EventStream):
     include_usage: True sends the usage in a last chunk.
     token_ids: True sends the ids of its tokens in each chunk.
     keep_text: False forgets text once it is sent. Memory then stays constant, and response() raises ValueError.
+
+    Raises TypeError or ValueError for an option that is not as described, and for a parser that has read something.
     """
 
     id: str

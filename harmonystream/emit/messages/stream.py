@@ -38,6 +38,9 @@ _CUMULATIVE = (  # counts that clients read from the usage at the end
 class MessagesStream(EventStream):
     """The events of one message.
 
+    Call `start()`, then `feed(ids)` or `feed_text(text)` as output comes, then `finish(reason, usage)`. Each returns
+    the SSE frames that are ready, as bytes. `events()` returns dicts instead, and `response()` the whole answer.
+
     parser: a Parser that has read nothing yet, or a format. With a format, `vocab` and `tools` go to its parser.
     id, model: fields of the message.
     usage: the counts that are known before the first token, `input_tokens` and those of the cache.
@@ -52,6 +55,8 @@ class MessagesStream(EventStream):
     text of an open thinking block is kept if its end will sign it.
     text_key: the key for arguments that are not an object, see `Arguments`.
     extra: more fields of the message.
+
+    Raises TypeError or ValueError for an option that is not as described, and for a parser that has read something.
     """
 
     _identity: ClassVar[int] = 2  # there is no time

@@ -36,6 +36,9 @@ _NOTHING_GIVEN = (_NOTHING, _NOTHING)
 class ResponsesStream(EventStream):
     """The events of one response.
 
+    Call `start()`, then `feed(ids)` or `feed_text(text)` as output comes, then `finish(reason, usage)`. Each returns
+    the SSE frames that are ready, as bytes. `events()` returns dicts instead, and `response()` the whole answer.
+
     parser: a Parser that has read nothing yet, or a format. With a format, `vocab` and `tools` go to its parser.
     id, model, created: fields of the response; `created_at` is in seconds since 1970.
     request: the request's fields, or its whole body. The response repeats some of them. tool_choice "none" hides calls,
@@ -54,6 +57,8 @@ class ResponsesStream(EventStream):
     flush(), and finish() and response() raise ValueError.
     container_id: the container of code interpreter calls.
     extra: more fields of the response.
+
+    Raises TypeError or ValueError for an option that is not as described, and for a parser that has read something.
     """
 
     numbered: ClassVar[str | None] = "sequence_number"

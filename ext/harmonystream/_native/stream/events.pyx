@@ -34,7 +34,10 @@ cdef class MessageStart:
     """MessageStart(role, channel=None, recipient=None, content_type=None, start=0, stop=0)
 --
 
-    A message opens: its header is read. `channel`, `recipient` and `content_type` are None where the header has none.
+    A message opens: its header is read. `channel`, `recipient` and `content_type` are None where the header has none,
+    and in formats with tags.
+
+    start, stop: the range of generated tokens (text mode: bytes of UTF-8) that an event covers, here the header.
     """
 
     __match_args__ = ("role", "channel", "recipient", "content_type", "start", "stop")
@@ -58,7 +61,8 @@ cdef class MessageEnd:
     """MessageEnd(role, channel=None, recipient=None, content_type=None, start=0, stop=0)
 --
 
-    The message that opened last is over."""
+    The message that opened last is over; its fields come again. start, stop: the range of its terminator, empty where
+    it has none."""
 
     __match_args__ = ("role", "channel", "recipient", "content_type", "start", "stop")
 
@@ -81,7 +85,7 @@ cdef class ReasoningDelta:
     """ReasoningDelta(text, start=0, stop=0)
 --
 
-    More of the model's reasoning."""
+    More of the model's reasoning. start, stop: the tokens (text mode: bytes) from the first to the last of the text."""
 
     __match_args__ = ("text", "start", "stop")
 
@@ -102,7 +106,8 @@ cdef class ContentDelta:
     """ContentDelta(text, channel=None, start=0, stop=0)
 --
 
-    More text for the user. `channel` is "commentary" in a preamble and "final" in the answer."""
+    More text for the user. In Harmony, `channel` is "commentary" in a preamble and "final" in the answer. start, stop:
+    as in ReasoningDelta."""
 
     __match_args__ = ("text", "channel", "start", "stop")
 
@@ -123,7 +128,9 @@ cdef class ToolCallStart:
     """ToolCallStart(index, name, id=None, kind="function", start=0, stop=0)
 --
 
-    A tool call opens. `index` counts from 0 in the stream; `id` is the model's own, None where the format has none."""
+    A tool call opens. `index` counts from 0 in the stream. `id` is the model's own, or None. `kind`: "function";
+    "builtin" for a tool that Harmony's models were trained with; "other" for one that was not declared. start, stop:
+    the range of what opened the call, empty where that is a message's header."""
 
     __match_args__ = ("index", "name", "id", "kind", "start", "stop")
 
@@ -145,7 +152,8 @@ cdef class ToolCallDelta:
     """ToolCallDelta(index, arguments, start=0, stop=0)
 --
 
-    More of a call's arguments: JSON as the model wrote it, or made of its keys and values in formats with tags."""
+    More of a call's arguments: JSON as the model wrote it, or made of its keys and values in formats with tags. start,
+    stop: as in ReasoningDelta."""
 
     __match_args__ = ("index", "arguments", "start", "stop")
 
@@ -166,7 +174,8 @@ cdef class ToolCallEnd:
     """ToolCallEnd(index, complete, balanced, start=0, stop=0)
 --
 
-    A call is over. `complete`: it was not cut; `balanced`: its arguments are one balanced JSON value."""
+    A call is over. `complete`: it was neither cut nor unreadable; `balanced`: its arguments are one balanced JSON
+    value. Run a call only if it is both. The range is empty."""
 
     __match_args__ = ("index", "complete", "balanced", "start", "stop")
 
@@ -188,7 +197,8 @@ cdef class ValueStart:
     """ValueStart(index, path, start=0, stop=0)
 --
 
-    A string that the parser watches begins in the call `index`. `path` is its place: a tuple of keys and positions."""
+    A string that the parser watches begins in the call `index`. `path` is its place: a tuple of keys and positions. The
+    ranges of the three events about watched strings are empty."""
 
     __match_args__ = ("index", "path", "start", "stop")
 

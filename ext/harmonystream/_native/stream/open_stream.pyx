@@ -167,7 +167,8 @@ cdef class OpenStream(EventMaker):
         return <object>REGIONS[get_byte(&self.s.region)]                     # one read: a long call may change it
 
     def grammar_at(self):
-        """Which grammar holds for the next token, as a `GrammarAt`: the same object while nothing changes. O(1)."""
+        """Which grammar applies to the next token, as a `GrammarAt` with `region` and `tool`: the same object while
+        nothing changes. O(1)."""
         cdef int64_t key = (<int64_t>self.s.calls + (self.s.kind != NOT_A_CALL)) * N_REGIONS + get_byte(&self.s.region)
         if self.spot is None or self.spot[0] != key:
             self.spot = (key, self.new_spot())
