@@ -9,7 +9,7 @@ from harmonystream._native.core.types cimport ObjectScan, TagTable
 
 cdef enum:
     MOST_VALUES = 255                            # are counted
-    MOST_DEPTH = (1 << 31) - 1
+    MOST_DEPTH = 0x7fffffff
 
 cdef enum Expect:
     X_KEY, X_IN_KEY, X_COLON, X_VALUE, X_IN_STRING, X_IN_NEST, X_IN_SCALAR, X_COMMA, X_OVER
