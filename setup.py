@@ -23,12 +23,14 @@ directives = {
     "always_allow_keywords": False,
     **{"embedsignature": True, "embedsignature.format": "clinic", "autotestdict": False},  # for help() and inspect
     "freethreading_compatible": True,
+    "auto_pickle": False,  # what can be pickled has a method of its own for it
     "linetrace": DEBUG,
 }
 # coverage.py follows .pyx files through settrace alone, not through sys.monitoring
 macros = {"CYTHON_TRACE": "1", "CYTHON_TRACE_NOGIL": "1", "CYTHON_USE_SYS_MONITORING": "0"} if DEBUG else {}
-# Without tables for unwinding, which nothing here uses, a module is a twentieth smaller.
-release = ["-O3", "-g0", "-fno-asynchronous-unwind-tables"]
+# Without tables for unwinding, which nothing here uses, a module is a twentieth smaller. Python binds all names of a
+# module when it loads it, so calls need no stubs that would bind them later.
+release = ["-O3", "-g0", "-fno-asynchronous-unwind-tables", *(["-fno-plt"] if sys.platform == "linux" else [])]
 flags = ["/O2"] if sys.platform == "win32" else ["-O0", "-g"] if DEBUG else release
 links = ["-Wl,-s"] if sys.platform == "linux" and not DEBUG else []  # no symbols, an eighth of the size
 EXT = Path("ext")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import pytest
 from hypothesis import given
@@ -112,3 +113,9 @@ def test_the_scanner_decides_when_the_terminator_was_stripped():
     for body, complete in [('{"a":1}', True), ('{"a":', False), ('{"a":"}', False), ("ls -l", False), ("", False)]:
         call = hs.parse("<|channel|>commentary to=functions.f<|message|>" + body).tool_calls[0]
         assert (call.complete, call.balanced) == (complete, complete)
+
+
+@pytest.mark.parametrize("native", [hs.inside.JsonScanner(), hs.batch.Batch("harmony", capacity=1)])
+def test_what_holds_c_fields_refuses_to_be_pickled_in_plain_words(native):
+    with pytest.raises(TypeError, match=f"cannot pickle '.*{type(native).__name__}' object"):
+        pickle.dumps(native)

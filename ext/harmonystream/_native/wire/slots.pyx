@@ -6,7 +6,6 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport uint32_t
 from libc.stdlib cimport calloc, free
-cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.naming cimport name_errors
 from harmonystream._native.core.options cimport size_of
@@ -27,7 +26,6 @@ cdef enum:
     MOST_SLOTS = 1 << 20
 
 
-@cython.auto_pickle(False)
 cdef class Slots:
     """The slots of a batch. Batch adds the steps."""
 

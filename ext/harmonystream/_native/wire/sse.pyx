@@ -7,7 +7,6 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes
 from cpython.pythread cimport PyThread_get_thread_ident
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memchr, memcpy
-cimport cython
 from harmonystream._native.core.buffer cimport buffer_free, buffer_put, buffer_room
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.bulk_tokens cimport account_plain
@@ -49,7 +48,6 @@ cdef tuple KINDS = ("", "", "reasoning", "content", "arguments")
 cdef tuple CHANNELS = (None, "analysis", "commentary", "final")
 
 
-@cython.auto_pickle(False)
 cdef class SseWriter:
     """SseWriter(parser, ...)
 --
