@@ -192,7 +192,7 @@ def test_strict_stops_at_the_first_deviation():
     assert run("parse", "--strict", stdin=stdin) == (1, "answer\n  Hi\n", message)
     status, out, err = run("parse", "--strict", "--json", stdin=stdin)
     assert (status, err) == (1, message)
-    assert [json.loads(line)["type"] for line in out.splitlines()] == ["MessageStart", "ContentDelta"]
+    assert [json.loads(line)["type"] for line in out.splitlines()] == ["MessageStart", "ContentDelta", "MessageEnd"]
     assert run("parse", "--strict", stdin=TEXT) == (0, SHOWN_TEXT, "")
 
 

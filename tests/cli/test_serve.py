@@ -48,8 +48,8 @@ def test_what_is_served_is_said_at_the_start(capsys, monkeypatch):
     monkeypatch.setattr("harmonystream.gateway.operating.server.serve", lambda *_: None)
     assert main(["serve", "--engine", "http://127.0.0.1:9", "--model", "gpt-oss", "--context", "9000"]) == 0
     assert re.fullmatch(
-        r"harmonystream: serves gpt-oss: the format harmony, a vocabulary of 201,\d{3} ids, a context of 9,000 tokens; "
-        r"Completions at 127\.0\.0\.1:9; the prompt of a greeting has \d+ tokens\n",
+        r"harmonystream: serves gpt-oss: format harmony, a vocabulary of 201,\d{3} ids, a context of 9,000 tokens; "
+        r"Completions at 127\.0\.0\.1:9; the prompt of 'Hello\.' has \d+ tokens\n",
         capsys.readouterr().err,
     )
 

@@ -124,13 +124,13 @@ def run_all(tokens: int, seed: int) -> Iterator[str]:
     names = ["harmony", *rows.BUILT_IN]
     most, read, streams = -(-tokens // len(names)), 0, 0
     for name in names:
-        dice, count = random.Random(f"{seed} {name}"), 0
+        count = 0
         while count < most:
-            state = dice.getstate()
-            size, found = check(name, dice)
+            of_stream = f"{seed} {name} {streams}"
+            size, found = check(name, random.Random(of_stream))
             count, streams = count + size, streams + 1
             if found:
-                yield f"{name}: {', '.join(found)}: cutting.check({name!r}, dice), with dice.setstate({state!r})"
+                yield f"{', '.join(found)}: cutting.check({name!r}, random.Random({of_stream!r}))"
         read += count
         print(f"{name}: {count:,} tokens", flush=True)
     print(f"{read:,} tokens in {streams:,} streams of {len(names)} formats, seed {seed}")

@@ -318,6 +318,12 @@ def test_every_format_says_what_no_markup_is():
             assert read(name, said, vocabularies=("plain", "added")) == ("", said, [], [])
 
 
+def test_after_the_fence_of_an_example_markers_count_again():
+    call = '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{"x": 1}<｜tool▁call▁end｜><｜tool▁calls▁end｜>'
+    example = f"```{call}```"
+    assert hs.parse(f"{example}<|tool_sep|>", "deepseek").content == example
+
+
 def test_a_fence_is_followed_in_pieces_of_one_character():
     text = "a\n```\n<think>x</think>\n```\nb"
     for row in ("deepseek", "hermes"):

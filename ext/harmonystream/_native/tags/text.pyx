@@ -311,9 +311,12 @@ cdef int step_line(Stream* s, const Context* c, View* v, uint64_t live) noexcept
 
 cdef bint step_text(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef const TagTable* row = c.row
-    cdef uint64_t live = live_in_text(s, c)
+    cdef uint64_t live
     cdef Py_ssize_t q, stop = 0
     cdef int k = -1, verdict = NO
+    if s.tags.ticks and v.p[v.i] != c'`':
+        end_backquotes(&s.tags, v.p[v.i])                                    # it may change what is live
+    live = live_in_text(s, c)
     if s.tags.at_start:
         verdict = step_label(s, c, v) if s.tags.reasoning else step_blank(s, c, v) if row.unmarked else NO
         if verdict != NO:                                                    # before a scan: what is held may be long
@@ -326,8 +329,6 @@ cdef bint step_text(Stream* s, const Context* c, View* v) noexcept nogil:
     if q > v.i:
         put_plain(s, c, v, first_line_end(v, q) if row.open_end else q)
         return True
-    if s.tags.ticks and v.p[q] != c'`':
-        end_backquotes(&s.tags, v.p[q])
     if s.tags.code == EXAMPLE:
         live &= ~row.calls | (row.by_id if v.marks != NULL else 0)
     verdict = match(v, row, q, v.n, ~<uint64_t>0 if row.overlaps else live, &k)
