@@ -37,6 +37,9 @@ def test_an_endpoint_around_raw_ids():
         ):
             answer = client.post("/v1/chat/completions", json=wrong)
             assert answer.status_code == 400 and why in answer.json()["error"]["message"]
+    with TestClient(program("raw_ids_server.py")["app"]) as client:  # a request without tools: nothing is a call
+        choice = client.post("/v1/chat/completions", json={"messages": body["messages"]}).json()["choices"][0]
+        assert choice["finish_reason"] == "stop" and not choice["message"].get("tool_calls")
 
 
 def test_qwen3_behind_vllm(capsys):

@@ -19,11 +19,12 @@ engine = hs.engines.Recorded()  # yours has generate(prompt, sampling), which yi
 async def chat(request: Request):
     try:
         body = json.loads(await request.body())
-        prompt = hs.render(body["messages"], tools=body.get("tools"), model=MODEL)
-        sampling = hs.engines.Sampling(max_tokens=body.get("max_tokens") or 4096)
+        prompt = hs.render(body["messages"], tools=body.get("tools") or [], model=MODEL)
+        most = body.get("max_completion_tokens") or body.get("max_tokens") or 4096
+        sampling = hs.engines.Sampling(max_tokens=most)
         id, now = hs.new_id("chatcmpl"), int(time.time())
         stream = hs.ChatStream(prompt.parser(), id=id, model=MODEL, created=now)
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         return Response(json.dumps(refusal(error)), 400, media_type="application/json")
     tokens = engine.generate(prompt, sampling)
     if body.get("stream"):
