@@ -121,3 +121,7 @@ class EngineError(HarmonyStreamError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (str(self), self.kind, self.status)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -61,3 +61,7 @@ def asdict(event: Event) -> dict[str, Any]:
 
 
 _EVENTS: tuple[type[Any], ...] = Event.__args__
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -342,3 +342,7 @@ def _require(value: Any, what: str, *attributes: str) -> None:
 
 def _type(value: Any) -> str:
     return f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

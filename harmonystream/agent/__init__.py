@@ -24,3 +24,7 @@ __all__ = [
     "sub_queries",
     "supports_tools",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -8,3 +8,7 @@ from ..parsing_many import Parsed, parse_many
 from .rendering import render_chunks, render_many
 
 __all__ = ["Parsed", "ParsedChunks", "label_many", "parse_chunks", "parse_many", "render_chunks", "render_many"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

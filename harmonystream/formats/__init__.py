@@ -117,3 +117,7 @@ def control_markers(format: str | Format | HeaderFormat) -> list[tuple[str, ...]
         markers = [marker for field in fields for marker in field or () if marker]
         wanted += [tuple(filter(None, marker)) if isinstance(marker, tuple) else (marker,) for marker in markers]
     return wanted
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -379,3 +379,7 @@ def _wanted(choice: str | Sequence[str], functions: Sequence[Function]) -> froze
             f"choice is 'auto', 'required', 'none' or names of tools; there is no tool {sorted(missing)}"
         )
     return names
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -123,3 +123,9 @@ def test_nothing_that_is_public_warns():
 if __name__ == "__main__":
     warnings.simplefilter("error")
     FILE.write_text("".join(f"{line}\n" for line in surface()), encoding="utf-8")
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_lists_its_own_names_alone(room):
+    module = getattr(hs, room)
+    assert [name for name in dir(module) if not name.startswith("_")] == sorted(module.__all__)
