@@ -49,9 +49,12 @@ modules = [
     )
     for path in sorted(EXT.rglob("*.pyx"))
 ]
-# Only a module that changed, or that cimports what changed, is translated and compiled. The C code of a release build
-# has a folder of its own, because coverage.py wants a debug build's beside the source.
+# Only a module that changed, or that cimports what changed, is translated and compiled, unless the last build here was
+# of another kind. The C code of a release build has a folder of its own, because coverage.py wants a debug build's
+# beside the source.
 JOBS = os.cpu_count() or 1
+LAST, KIND = Path("build", "kind"), repr((flags, links, SMALL, macros, directives))
+CHANGED = not LAST.is_file() or LAST.read_text(encoding="utf-8") != KIND
 modules = cythonize(
     modules,
     nthreads=JOBS if sys.platform == "linux" else 0,
@@ -59,7 +62,7 @@ modules = cythonize(
     include_path=["ext"],
     compiler_directives=directives,
     cache=os.environ.get("CYTHON_CACHE_DIR") or False,  # C code by the hash of what it was made of
-    force=DEBUG,
+    force=DEBUG or CHANGED,
     quiet=True,
 )
 
@@ -68,8 +71,7 @@ class Build(build_ext):
     """Compiles everything anew when the kind of build changes: a release with modules of a debug build is slow."""
 
     def run(self) -> None:
-        kind, last = "debug" if DEBUG else "release", Path("build", "kind")
-        self.force = self.force or not last.is_file() or last.read_text() != kind
+        self.force = self.force or CHANGED
         folders = self.build_lib, self.build_temp
         if self.inplace:  # an editable install would build in a folder that is gone afterwards, and build_ext all anew
             build = Distribution().get_command_obj("build")
@@ -77,8 +79,8 @@ class Build(build_ext):
             self.build_lib, self.build_temp = build.build_platlib, build.build_temp
         super().run()
         self.build_lib, self.build_temp = folders
-        last.parent.mkdir(exist_ok=True)
-        last.write_text(kind)
+        LAST.parent.mkdir(exist_ok=True)
+        LAST.write_text(KIND, encoding="utf-8")
 
 
 setup(ext_modules=modules, cmdclass={"build_ext": Build}, options={"build_ext": {"parallel": JOBS}})

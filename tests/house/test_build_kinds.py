@@ -81,3 +81,15 @@ def test_a_release_build_never_reuses_the_c_code_of_a_debug_build(tmp_path):
     assert debug.read_bytes() == traced
 
     assert build(tmp_path, debug=True) == "True"  # and back
+
+
+def test_other_flags_build_everything_anew(tmp_path):
+    small_tree(tmp_path)
+    build(tmp_path, debug=False)
+    setup = (tmp_path / "setup.py").read_text(encoding="utf-8")
+    assert setup.count('"auto_pickle": False') == 1
+    (tmp_path / "setup.py").write_text(setup.replace('"auto_pickle": False', '"auto_pickle": True'), encoding="utf-8")
+    made = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.suffix in (".c", ".o", ".obj")}
+    build(tmp_path, debug=False)
+    assert len(made) == 2
+    assert all(path.stat().st_mtime_ns > before for path, before in made.items())
