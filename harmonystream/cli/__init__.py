@@ -73,7 +73,7 @@ def _as_options(message: str, args: argparse.Namespace) -> str:
     """The error of a function, which names its parameters (`format=`), with the names of this command's options. A file
     of settings has the parameters' names.
     """
-    message = message.replace("hs.formats.names()", "`harmonystream formats`").replace("hs.Format(...)", "in a file")
+    message = message.replace("hs.formats.names()", "`harmonystream formats`")
     if getattr(args, "config", None) is not None:
         return message
     names = "|".join(name for name in vars(args) if name != "run")
