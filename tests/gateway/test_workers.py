@@ -199,3 +199,19 @@ def test_a_file_system_without_a_place_for_what_they_share_is_an_error_that_says
     assert made.returncode == 2
     said = "harmonystream: /tmp: workers share a folder here: set TMPDIR to one that can be written\n"
     assert made.stderr.endswith(said) and "Traceback" not in made.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="workers need the signals of POSIX")
+def test_a_full_disk_at_the_start_is_an_error_that_says_so():
+    program = (
+        "import sqlite3; from harmonystream.cli import main; from harmonystream.gateway.operating import shared\n"
+        "def connect(where, **more):\n"
+        "    if where == ':memory:': return sqlite3.connect(where, **more)\n"
+        "    raise sqlite3.OperationalError('database or disk is full')\n"
+        "shared.sqlite3 = type('Full', (), {'connect': connect, 'Connection': sqlite3.Connection})\n"
+        "if __name__ == '__main__': raise SystemExit(main(['serve', '--port', '0', '--workers', '2']))"
+    )
+    made = subprocess.run([sys.executable, "-c", program], env=ENV, capture_output=True, text=True, timeout=60)
+    assert made.returncode == 2
+    assert "share a folder here, which cannot be used (database or disk is full): set TMPDIR" in made.stderr
+    assert "Traceback" not in made.stderr

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import multiprocessing
 import os
 import shutil
 import signal
 import socket
+import sqlite3
 import sys
 import tempfile
 import threading
@@ -20,8 +22,10 @@ from typing import Any, NamedTuple
 
 from starlette.applications import Starlette
 
+from ..limits import Limits
 from .quotas import forget_process
 from .server import config_of, log_config, run
+from .state import LocalState
 
 __all__ = ["Make", "serve_in_workers"]
 
@@ -61,6 +65,7 @@ def serve_in_workers(make: Make, host: str, port: int, workers: int, drain: floa
     folder = _shared_folder()
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder  # the workers inherit it
     try:
+        _check_room(folder)
         with _listening(host, port) as listening:
             crew = _Crew(make, listening, folder, workers)
             fine = crew.watch(stop, again)
@@ -75,6 +80,15 @@ def _shared_folder() -> str:
     except FileNotFoundError as error:  # an error without a file name would be taken for one of the output
         advice = "workers share a folder here: set TMPDIR to one that can be written"
         raise OSError(error.errno, advice, "/tmp") from None
+
+
+def _check_room(folder: str) -> None:
+    """Make the database of the workers. A full disk is then one error, and not one in each worker."""
+    try:
+        LocalState(Limits(), folder)
+    except sqlite3.Error as error:
+        advice = f"workers share a folder here, which cannot be used ({error}): set TMPDIR to one with more room"
+        raise OSError(errno.ENOSPC, advice, tempfile.gettempdir()) from None
 
 
 def _listening(host: str, port: int) -> socket.socket:
