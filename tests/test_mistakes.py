@@ -648,7 +648,10 @@ def test_an_error_of_a_request_names_the_place_in_the_request(request_, said):
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("render --model gpt-5 m.json", "Pass the format yourself with --format: one of the names that `harmonystream formats` lists"),
+        (
+            "render --model gpt-5 m.json",
+            "Pass the format yourself with --format: one of the names that `harmonystream formats` lists",
+        ),
         ("render --format hermes m.json", "written by its own chat template: pass --template, its folder or file"),
         ("serve --engine http://x --model Qwen/Qwen2.5-7B", "pass --tokenizer, the model's folder, or --template"),
         ("render --model gpt-oss --reasoning high --set thinking=true m.json", "instead of --thinking"),

@@ -163,7 +163,7 @@ class Show:
         self._fresh, self._column = True, 0
 
     def quote(self, heading: str, text: str) -> None:
-        """Text that somebody else wrote."""
+        """Text from a tool or another person."""
         self.line(heading, "heading")
         self._heading = heading
         self._body("note", heading, text)

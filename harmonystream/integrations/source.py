@@ -12,7 +12,7 @@ from ..emit.chat import ChatStream
 from ..emit.common.usage import CHAT, counted
 from ..engines.base import Arrived, Finished, Sampled
 
-__all__ = ["Finished", "Framed", "Reader", "Failure", "Sampled", "Stream", "Told", "Usages"]
+__all__ = ["Failure", "Finished", "Framed", "Reader", "Sampled", "Stream", "Told", "Usages"]
 
 _Usage = Mapping[str, Any]
 Reasons: TypeAlias = "str | Callable[[], str | None] | None"
@@ -163,7 +163,7 @@ class Reader:
         """The last frames after a failure. They are those of the stream that failed, if it has not ended."""
         more = {"message": failure} if isinstance(failure, str) else dict(failure)
         if not more.get("message") or not all(isinstance(value, str) for value in more.values() if value is not None):
-            raise TypeError(f"error_message is a text, or a dict of error()'s arguments, not {failure!r}")
+            raise TypeError(f"error_message must be a string, or a dict of error()'s arguments, not {failure!r}")
         for stream in (self.stream, *self.streams):
             if not stream.ended:
                 return self._unsent + stream.error(**more)

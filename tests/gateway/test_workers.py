@@ -187,31 +187,30 @@ def test_what_cannot_be(more, said):
     assert "Traceback" not in made.stderr
 
 
+def start_on(folder: str) -> str:
+    """What two workers write that cannot start. folder: a program that makes the temporary folder useless."""
+    serve = "if __name__ == '__main__': raise SystemExit(main(['serve', '--port', '0', '--workers', '2']))"
+    command = [sys.executable, "-c", f"from harmonystream.cli import main\n{folder}\n{serve}"]
+    made = subprocess.run(command, env=ENV, capture_output=True, text=True, timeout=60)
+    assert made.returncode == 2
+    assert "Traceback" not in made.stderr
+    return made.stderr
+
+
 @pytest.mark.skipif(os.name != "posix", reason="workers need the signals of POSIX")
 def test_a_file_system_without_a_place_for_what_they_share_is_an_error_that_says_so():
     """As on the read-only root of a container that has no /tmp of its own."""
-    program = (
-        "import tempfile; from harmonystream.cli import main\n"
-        "tempfile._candidate_tempdir_list = lambda: ['/nonexistent']\n"
-        "if __name__ == '__main__': raise SystemExit(main(['serve', '--port', '0', '--workers', '2']))"
-    )
-    made = subprocess.run([sys.executable, "-c", program], env=ENV, capture_output=True, text=True, timeout=60)
-    assert made.returncode == 2
-    said = "harmonystream: /tmp: workers share a folder here: set TMPDIR to one that can be written\n"
-    assert made.stderr.endswith(said) and "Traceback" not in made.stderr
+    stderr = start_on("import tempfile; tempfile._candidate_tempdir_list = lambda: ['/nonexistent']")
+    assert stderr.endswith("harmonystream: /tmp: workers share a folder here: set TMPDIR to one that can be written\n")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="workers need the signals of POSIX")
 def test_a_full_disk_at_the_start_is_an_error_that_says_so():
-    program = (
-        "import sqlite3; from harmonystream.cli import main; from harmonystream.gateway.operating import shared\n"
+    stderr = start_on(
+        "import sqlite3; from harmonystream.gateway.operating import shared\n"
         "def connect(where, **more):\n"
         "    if where == ':memory:': return sqlite3.connect(where, **more)\n"
         "    raise sqlite3.OperationalError('database or disk is full')\n"
-        "shared.sqlite3 = type('Full', (), {'connect': connect, 'Connection': sqlite3.Connection})\n"
-        "if __name__ == '__main__': raise SystemExit(main(['serve', '--port', '0', '--workers', '2']))"
+        "shared.sqlite3 = type('Full', (), {'connect': connect, 'Connection': sqlite3.Connection})"
     )
-    made = subprocess.run([sys.executable, "-c", program], env=ENV, capture_output=True, text=True, timeout=60)
-    assert made.returncode == 2
-    assert "share a folder here, which cannot be used (database or disk is full): set TMPDIR" in made.stderr
-    assert "Traceback" not in made.stderr
+    assert "share a folder here, which cannot be used (database or disk is full): set TMPDIR" in stderr

@@ -6,10 +6,9 @@ import json
 import random
 
 import pytest
-from broken_calls import OPTIONS, parts_of, row_of
+from broken_calls import OPTIONS, check_every_cut, parts_of, row_of
 from fuzz import targets
 from random_tags import first
-from streams import as_tuple, merge
 from tag_streams import TAG_FORMATS
 from test_name_aliases import WRAPPED, around
 from test_name_aliases import keys as keys_of
@@ -67,17 +66,10 @@ def test_both_are_written_and_the_last_counts(name, render):
     for _ in range(5):
         pairs = random_pairs(dice)
         text = render(name, pairs)
-        whole = hs.Parser(name, tools=[TOOL])
-        events = merge(map(as_tuple, [*whole.feed_text(text), *whole.finish("stop")]))
         (call,) = hs.parse(text, name, tools=[TOOL]).tool_calls
         assert (json.loads(call.arguments, object_pairs_hook=list), call.complete) == (pairs, True), text
         assert call.parsed_arguments == dict(pairs)
-        for at in range(1, len(text), 3):
-            parser = hs.Parser(name, tools=[TOOL])
-            found = list(parser.feed_text(text[:at]))
-            parser = hs.Parser.from_bytes(parser.to_bytes(), tools=[TOOL])
-            found += [*parser.feed_text(text[at:]), *parser.finish("stop")]
-            assert merge(map(as_tuple, found)) == events, (text, at)
+        check_every_cut(name, text, [TOOL], step=3)
 
 
 def test_they_are_read_as_specified():

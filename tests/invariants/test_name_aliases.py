@@ -6,11 +6,10 @@ import json
 import random
 
 import pytest
-from broken_calls import OPTIONS, parts_of, row_of
+from broken_calls import OPTIONS, check_every_cut, parts_of, row_of
 from fuzz import targets
 from random_tags import first
 from reference_tags_text import holds_objects
-from streams import as_tuple, merge
 from tag_streams import TAG_FORMATS
 
 import harmonystream as hs
@@ -131,15 +130,7 @@ def test_every_cut_gives_the_same_and_so_does_a_parser_that_moves():
     dice = random.Random(31)
     for name in WRAPPED * 3:
         text, tools = random_stream(dice, name), TOOLS[dice.choice(list(TOOLS))]
-        whole = hs.Parser(name, tools=tools)
-        events = merge(map(as_tuple, [*whole.feed_text(text), *whole.finish("stop")]))
-        for at in range(1, len(text)):
-            parser = hs.Parser(name, tools=tools)
-            found = list(parser.feed_text(text[:at]))
-            parser = hs.Parser.from_bytes(parser.to_bytes(), tools=tools)
-            found += [*parser.feed_text(text[at:]), *parser.finish("stop")]
-            assert merge(map(as_tuple, found)) == events, (name, text, at)
-            assert (parser.deviations, parser.usage) == (whole.deviations, whole.usage), (name, text, at)
+        check_every_cut(name, text, tools)
 
 
 @pytest.mark.parametrize("name", [name for name in WRAPPED if around(name)[0]])

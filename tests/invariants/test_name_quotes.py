@@ -5,9 +5,8 @@ from __future__ import annotations
 import random
 
 import pytest
-from broken_calls import OPTIONS, parts_of
+from broken_calls import OPTIONS, check_every_cut, parts_of
 from fuzz import targets
-from streams import as_tuple, merge
 from test_name_aliases import TOOLS, WRAPPED, around, keys, random_stream, read
 
 import harmonystream as hs
@@ -50,12 +49,4 @@ def test_every_cut_gives_the_same_and_so_does_a_parser_that_moves():
     dice = random.Random(41)
     for name in WRAPPED * 3:
         text, tools = without_quotes(dice, random_stream(dice, name)), TOOLS[dice.choice(list(TOOLS))]
-        whole = hs.Parser(name, tools=tools)
-        events = merge(map(as_tuple, [*whole.feed_text(text), *whole.finish("stop")]))
-        for at in range(1, len(text)):
-            parser = hs.Parser(name, tools=tools)
-            found = list(parser.feed_text(text[:at]))
-            parser = hs.Parser.from_bytes(parser.to_bytes(), tools=tools)
-            found += [*parser.feed_text(text[at:]), *parser.finish("stop")]
-            assert merge(map(as_tuple, found)) == events, (name, text, at)
-            assert (parser.deviations, parser.usage) == (whole.deviations, whole.usage), (name, text, at)
+        check_every_cut(name, text, tools)

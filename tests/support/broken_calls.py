@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from fuzz import rows
 from random_tags import first
 from reference_tags_text import aliases, holds_objects, may_lack
+from streams import as_tuple, merge
 
 import harmonystream as hs
 from harmonystream.formats import Format, format_of
@@ -108,3 +110,16 @@ def parts_of(name: str, text: str) -> list[bytes]:
     """Its markers, and the bytes between them."""
     markers = sorted(map(re.escape, rows.built_in(name).markers), key=len, reverse=True)
     return re.findall(b"|".join([*markers, b"."]), text.encode(), re.DOTALL)
+
+
+def check_every_cut(name: str, text: str, tools: list[Any] | None, step: int = 1) -> None:
+    """Cut at every place, or at every `step`-th, and moved there as a blob, a parser reads the same as of the whole."""
+    whole = hs.Parser(name, tools=tools)
+    events = merge(map(as_tuple, [*whole.feed_text(text), *whole.finish("stop")]))
+    for at in range(1, len(text), step):
+        parser = hs.Parser(name, tools=tools)
+        found = list(parser.feed_text(text[:at]))
+        parser = hs.Parser.from_bytes(parser.to_bytes(), tools=tools)
+        found += [*parser.feed_text(text[at:]), *parser.finish("stop")]
+        assert merge(map(as_tuple, found)) == events, (name, text, at)
+        assert (parser.deviations, parser.usage) == (whole.deviations, whole.usage), (name, text, at)

@@ -64,7 +64,7 @@ class NamedToolParser(ToolParser, metaclass=Named):  # type: ignore[misc]
 
     @staticmethod
     def _strict_tools(request: Any, strict_level: ToolStrictLevel) -> Any:
-        """The functions that may be called, each with its strictness. None: there is no grammar of calls."""
+        """The functions that may be called, each with its strictness. None if the calls have no grammar."""
         if not envs.VLLM_ENFORCE_STRICT_TOOL_CALLING or not request.tools or request.tool_choice == "none":
             return None
         tools = get_structural_tag_tools(NAME, request.tools, request.tool_choice)
