@@ -233,17 +233,21 @@ def broken_url() -> Iterator[str]:
         yield address
 
 
+def errors_in(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
+    return [record for record in caplog.records if record.levelno >= logging.ERROR]
+
+
 @pytest.mark.parametrize("model", BROKEN)
 @pytest.mark.parametrize("api", APIS)
 def test_an_error_in_mid_stream_ends_it_well_formed_and_is_logged(broken_url, api, model, caplog):
     _, chunks = raw(broken_url, api, model)
     deadline = time.monotonic() + 5
-    while not caplog.records and time.monotonic() < deadline:
+    while not errors_in(caplog) and time.monotonic() < deadline:
         time.sleep(0.01)  # the client has its last byte before the server logs
     stream = stream_of(api, model)
     expected = [stream.start(), stream.feed(SHORT[:4]), stream.error("The response ended with an internal error.")]
     assert chunks == expected
-    [record] = [record for record in caplog.records if record.levelno >= logging.ERROR]
+    [record] = errors_in(caplog)
     assert record.exc_info is not None
     assert record.exc_info[0] is RAISED[model]
 
