@@ -117,9 +117,9 @@ def _conversation(talk: list[dict[str, Any]]) -> Any:
             made.append(thought.with_channel("analysis"))
             for call in message.get("tool_calls", ()):
                 function = call["function"]
-                said = oh.Message.from_role_and_content(oh.Role.ASSISTANT, function["arguments"])
-                said = said.with_channel("commentary").with_recipient(f"functions.{function['name']}")
-                made.append(said.with_content_type("<|constrain|>json"))
+                called = oh.Message.from_role_and_content(oh.Role.ASSISTANT, function["arguments"])
+                called = called.with_channel("commentary").with_recipient(f"functions.{function['name']}")
+                made.append(called.with_content_type("<|constrain|>json"))
             if message["content"]:
                 answer = oh.Message.from_role_and_content(oh.Role.ASSISTANT, message["content"])
                 made.append(answer.with_channel("final"))

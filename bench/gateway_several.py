@@ -113,8 +113,8 @@ class Everything:
             for _ in range(600):
                 with suppress(OSError, aiohttp.ClientError):
                     async with session.get(f"http://127.0.0.1:{port}/health/ready") as response:
-                        said = await response.json()
-                        if response.status == 200 and (not store or said["store"] == "ok"):
+                        answer = await response.json()
+                        if response.status == 200 and (not store or answer["store"] == "ok"):
                             return
                 await asyncio.sleep(0.1)
         raise SystemExit("a gateway did not start")
@@ -151,10 +151,10 @@ class Everything:
             process.send_signal(signal.SIGTERM if name == "nginx" else signal.SIGKILL)  # nginx has a worker of its own
             process.wait()
 
-    def said_by_nginx(self) -> str:
+    def errors_of_nginx(self) -> str:
         """Its last errors, which tell why it answered for a gateway."""
-        said = (self._folder / "error.log").read_text("utf-8", "replace").splitlines()
-        return "\n".join(line[:300] for line in said[-60:])
+        lines = (self._folder / "error.log").read_text("utf-8", "replace").splitlines()
+        return "\n".join(line[:300] for line in lines[-60:])
 
     def tracebacks(self) -> list[str]:
         logs = "".join(path.read_text("utf-8", "replace") for path in self._folder.glob("gateway-*.log"))
@@ -182,7 +182,7 @@ class Streams(Clients):
         if response["store"]:
             self.promised[response["id"]] = number
         else:
-            self.counts["said not to be stored"] += 1
+            self.counts["not stored, as it says"] += 1
 
 
 class Keepers:
@@ -221,20 +221,20 @@ class Keepers:
             if last is not None and turn % 8:
                 body["previous_response_id"] = last
             began = loop.time()
-            status, said = await self._post(session, owner, body)
+            status, answer = await self._post(session, owner, body)
             self.counts[f"kept, status {status}"] += 1
             if status == 200:
-                text = "".join(part["text"] for item in said["output"] for part in item.get("content", ()))
+                text = "".join(part["text"] for item in answer["output"] for part in item.get("content", ()))
                 if set(re.findall(r"n(\d+)", text)) != {str(number)}:
                     self.wrong.append(f"{owner}: another answer: {text[:100]}")
                 turn += 1
-                last = said["id"] if said["store"] else None
-                if said["store"]:
-                    self.promised[owner][said["id"]] = number
+                last = answer["id"] if answer["store"] else None
+                if answer["store"]:
+                    self.promised[owner][answer["id"]] = number
             elif status == 404 or (status < 500 and status):
-                self.wrong.append(f"{owner}: status {status}: {said}")
+                self.wrong.append(f"{owner}: status {status}: {answer}")
             elif status in (502, 504) and not self._everything.may_break(began):
-                self.wrong.append(f"{owner}: status {status}: {str(said)[:300]}")
+                self.wrong.append(f"{owner}: status {status}: {str(answer)[:300]}")
             await asyncio.sleep(0.2 if status == 200 else 0.5)
 
     async def _spend(self, session: aiohttp.ClientSession, until: float) -> None:
@@ -243,11 +243,11 @@ class Keepers:
         while loop.time() < until:
             number = 20 * self._random.randrange(10**6)
             body = {"model": "gpt-oss", "input": f"number {number} " + "word " * 1500, "store": False}
-            status, said = await self._post(session, "limited", body)
+            status, answer = await self._post(session, "limited", body)
             self.counts[f"limited, status {status}"] += 1
             if status == 200:
-                self.used += said["usage"]["total_tokens"]
-                self.largest = max(self.largest, said["usage"]["total_tokens"])
+                self.used += answer["usage"]["total_tokens"]
+                self.largest = max(self.largest, answer["usage"]["total_tokens"])
             else:
                 await asyncio.sleep(0.1)
 
@@ -317,7 +317,7 @@ def main() -> int:
             everything.stop()
         wrong += everything.tracebacks()
         if wrong:
-            print(everything.said_by_nginx())
+            print(everything.errors_of_nginx())
     return show(figures, wrong)
 
 

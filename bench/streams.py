@@ -224,7 +224,7 @@ def many_messages(n: int) -> Stream:
 # --- with what a parser must say ------------------------------------------------------------------------------------
 
 
-def said(reasoning: str = "", content: str = "", calls: Iterable[Any] = ()) -> dict[str, Any]:
+def expecting(reasoning: str = "", content: str = "", calls: Iterable[Any] = ()) -> dict[str, Any]:
     return {"reasoning": reasoning, "content": content, "calls": list(calls)}
 
 
@@ -238,17 +238,17 @@ def of_family(family: Family, what: str, before: str, body: list[int], after: st
 def call(family: Family, n: int) -> Stream:
     """A call whose one string has n tokens."""
     body, value = code_block(n, family.json)
-    expected = said(calls=[["write_file", {"content": value}]])
+    expected = expecting(calls=[["write_file", {"content": value}]])
     return of_family(family, "call", family.before, body, family.after, expected)
 
 
 def content(family: Family, n: int) -> Stream:
     """n tokens of text, and nothing else."""
     body, text = prose_block(n)
-    return of_family(family, "content", FINAL if family is HARMONY else "", body, "", said(content=text))
+    return of_family(family, "content", FINAL if family is HARMONY else "", body, "", expecting(content=text))
 
 
 def reasoning(n: int) -> Stream:
     """n tokens of reasoning, which the prompt has opened, and a short answer."""
     body, text = prose_block(n)
-    return of_family(THINK, "reasoning", "", body, THINK.after, said(reasoning=text, content="It is done."))
+    return of_family(THINK, "reasoning", "", body, THINK.after, expecting(reasoning=text, content="It is done."))

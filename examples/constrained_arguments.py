@@ -14,28 +14,28 @@ TOOLS = [{"type": "function", "function": {"name": "set_lamp", "strict": True, "
 NOISE = {*range(256), *VOCAB.control.values()}  # the bytes, and the tokens that end something
 
 
-def model(said, allowed):  # a real one has logits: what is not allowed gets -inf
+def model(generated, allowed):  # a real one has logits: what is not allowed gets -inf
     script = VOCAB.encode(HEADER, control=True)
-    if len(said) < len(script):
-        return script[len(said)]
+    if len(generated) < len(script):
+        return script[len(generated)]
     may = [tid for tid in range(len(VOCAB)) if allowed[tid // 8] >> tid % 8 & 1]
     return random.choice([tid for tid in may if tid in NOISE] or may)
 
 
 def answer(prompt="<|start|>assistant"):
-    parser, said, matcher, place = hs.Parser("harmony", VOCAB, tools=TOOLS), [], None, None
-    while not said or said[-1] not in parser.stop_ids:
+    parser, generated, matcher, place = hs.Parser("harmony", VOCAB, tools=TOOLS), [], None, None
+    while not generated or generated[-1] not in parser.stop_ids:
         if parser.grammar_at() is not place:  # the same object while nothing changes
             place, matcher = parser.grammar_at(), None
             if place.region is Region.ARGUMENTS:
-                text = prompt + b"".join(map(VOCAB.token_bytes, said)).decode()
+                text = prompt + b"".join(map(VOCAB.token_bytes, generated)).decode()
                 here = hs.prompts.Prompt(text, None, format_of("harmony"))
                 matcher = hs.grammar("harmony", TOOLS, choice=place.tool, prompt=here).matcher(VOCAB)
-        said.append(model(said, matcher and matcher.allowed()))
-        parser.feed(said[-1])
+        generated.append(model(generated, matcher and matcher.allowed()))
+        parser.feed(generated[-1])
         if matcher:
-            matcher.take(said[-1])
-    return hs.parse(said, "harmony", vocab=VOCAB, tools=TOOLS)
+            matcher.take(generated[-1])
+    return hs.parse(generated, "harmony", vocab=VOCAB, tools=TOOLS)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ CLASSES: dict[str, Any] = {"Chat": hs.ChatStream, "Responses": hs.ResponsesStrea
 ANSWER, CALL = "an answer", "a call"
 
 
-def said() -> dict[str, list[int]]:
+def answers() -> dict[str, list[int]]:
     body = streams.plain_ids(streams.prose_text())[:TOKENS]
     call = f'{streams.CALL}{{"content": "'
     return {
@@ -71,7 +71,7 @@ def kinds(api: str) -> Iterator[tuple[str, dict[str, Any], Any, bool]]:
 
 def measured(rounds: int) -> Iterator[Row]:
     for api in CLASSES:
-        for what, ids in said().items():
+        for what, ids in answers().items():
             plain = timed(api, ids, {}, None, False)
             for name, options, usage, new_model in kinds(api):
                 one, other, ratio = compared(plain, timed(api, ids, options, usage, new_model), MOST, rounds, rounds)

@@ -24,15 +24,15 @@ ENDS = {
 
 
 def asked(api: str, number: int) -> dict[str, Any]:
-    said: Any = f"number {number}"
+    text: Any = f"number {number}"
     if api == "responses":
-        return {"model": "gpt-oss", "stream": True, "input": said}
-    body = {"model": "gpt-oss", "stream": True, "messages": [{"role": "user", "content": said}]}
+        return {"model": "gpt-oss", "stream": True, "input": text}
+    body = {"model": "gpt-oss", "stream": True, "messages": [{"role": "user", "content": text}]}
     return {**body, "max_tokens": 999} if api == "messages" else body
 
 
 def read(api: str, text: str) -> tuple[Counter[int], bool]:
-    """How often which number was said, and does the stream end as the API's streams do?"""
+    """How often each number came, and does the stream end as the API's streams do?"""
     deltas, last = [], ""
     for line in text.splitlines():
         if line.startswith("data: "):

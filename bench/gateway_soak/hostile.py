@@ -74,10 +74,10 @@ class Hostile:
 
     async def run(self, pause: float) -> None:
         for visit, statuses in cycle(VISITS.items()):
-            said = await self._visit(visit)
+            answer = await self._visit(visit)
             self.visits += 1
-            if said and not any(status in said[:20] for status in statuses):
-                self.wrong.append(f"{visit.__name__}: {said[:100]!r}")
+            if answer and not any(status in answer[:20] for status in statuses):
+                self.wrong.append(f"{visit.__name__}: {answer[:100]!r}")
             await asyncio.sleep(pause)
 
     async def _visit(self, visit: Callable[[], AsyncIterator[bytes]]) -> bytes:
@@ -87,7 +87,7 @@ class Hostile:
                 writer.write(piece)
                 await writer.drain()
             return await asyncio.wait_for(reader.read(1000), 30)
-        except OSError:  # it has been closed already: what was said before?
+        except OSError:  # it has been closed already: what came before?
             return b""
         finally:
             writer.close()

@@ -49,16 +49,16 @@ def compared(name: str, count: int, sides: dict[str, Worker]) -> Counted:
     counted, number = Counted(), 0
     for batch in batches(name, count):
         asked = [[output.text, output.thinks] for output in batch]
-        said = {side: sides[side].call("read", name, batch[0].tools, asked) for side in able}
+        answers = {side: sides[side].call("read", name, batch[0].tools, asked) for side in able}
         for at, output in enumerate(batch):
             ours = read(name, output, pieces_of(Random(number), output.text))
             number += 1
-            counted.add(output, ours, {side: [*map(outcome_of, said[side][at])] for side in able})
+            counted.add(output, ours, {side: [*map(outcome_of, answers[side][at])] for side in able})
     return counted
 
 
 def keep_examples(known: dict[str, list[str]], name: str, found: dict[str, list[str]]) -> None:
-    """One example of each class, the shortest: the family, the column, the output, what is right, and what was said."""
+    """One example of each class, the shortest: the family, the column, the output, what is right, and what it gives."""
     for key in [key for key, example in known.items() if example[0] == name]:
         del known[key]
     for key, example in found.items():

@@ -32,7 +32,7 @@ class Counted:
 
     def add(self, output: Output, ours: Outcome, rivals: dict[str, list[Outcome]]) -> None:
         """One output: what we make of it, and what each rival does, streamed and whole."""
-        told = {f"{side} {way}": one for side, both in rivals.items() for way, one in zip(WAYS, both, strict=True)}
+        columns = {f"{side} {way}": one for side, both in rivals.items() for way, one in zip(WAYS, both, strict=True)}
         right = ours if output.meaning is None else expected(output.meaning)
         same = self._same.setdefault(output.mutation or RENDERED, Counter())
         same["outputs"] += 1
@@ -42,7 +42,7 @@ class Counted:
             self._keep(f"ours, {output.mutation or RENDERED}: {wrong}", output, OURS, right, ours)
         else:
             same[OURS] += 1
-        for column, theirs in told.items():
+        for column, theirs in columns.items():
             if found := difference(right, theirs):
                 self._classes[kind].setdefault(column, Counter())[found] += 1
                 self._keep(f"{kind}: {found}", output, column, right, theirs)
@@ -56,7 +56,7 @@ class Counted:
         """The shortest example of each class."""
         known = self.examples.get(key)
         if len(output.text) <= LONGEST and (known is None or len(output.text) < len(known[1])):
-            self.examples[key] = [column, output.text, told(right), told(theirs)]
+            self.examples[key] = [column, output.text, shown(right), shown(theirs)]
 
     def data(self) -> dict[str, Any]:
         def plain(counts: Counts) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class Counted:
         return {"same": plain(self._same), **kinds, "ours differs": plain(self._wrong)}
 
 
-def told(outcome: Outcome) -> str:
+def shown(outcome: Outcome) -> str:
     """An outcome for people."""
     if outcome.error:
         return f"an error ({outcome.error.partition(':')[0]})"

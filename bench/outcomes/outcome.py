@@ -1,4 +1,4 @@
-"""What a parser has said of an output, and how that differs from what was expected."""
+"""What a parser makes of an output, and how that differs from what was expected."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def outcome_of(message: list[Any]) -> Outcome:
     return Outcome(reasoning or "", content or "", tuple(Call(*call) for call in calls), error)
 
 
-def expected(said: Meaning) -> Outcome:
-    calls = tuple(Call(name, json.dumps(arguments)) for name, arguments in said.calls)
-    return Outcome(said.reasoning, said.content, calls)
+def expected(meant: Meaning) -> Outcome:
+    calls = tuple(Call(name, json.dumps(arguments)) for name, arguments in meant.calls)
+    return Outcome(meant.reasoning, meant.content, calls)
 
 
 def same_json(one: Any, other: Any) -> bool:

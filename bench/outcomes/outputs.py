@@ -48,21 +48,21 @@ def at_marker(random: Random, marks: list[str], text: str) -> tuple[int, str]:
     return random.choice(found) if found else (-1, "")
 
 
-def cut(random: Random, form: Form, said: Meaning, text: str) -> str:
+def cut(random: Random, form: Form, meant: Meaning, text: str) -> str:
     return text[: random.randrange(len(text))]
 
 
-def closer_missing(random: Random, form: Form, said: Meaning, text: str) -> str:
+def closer_missing(random: Random, form: Form, meant: Meaning, text: str) -> str:
     at, mark = at_marker(random, closers_of(form), text)
     return text if at < 0 else text[:at] + text[at + len(mark) :]
 
 
-def marker_doubled(random: Random, form: Form, said: Meaning, text: str) -> str:
+def marker_doubled(random: Random, form: Form, meant: Meaning, text: str) -> str:
     at, mark = at_marker(random, markers_of(form), text)
     return text if at < 0 else text[:at] + mark + text[at:]
 
 
-def whitespace(random: Random, form: Form, said: Meaning, text: str) -> str:
+def whitespace(random: Random, form: Form, meant: Meaning, text: str) -> str:
     at, mark = at_marker(random, markers_of(form), text)
     if at < 0:
         return text
@@ -73,59 +73,59 @@ def whitespace(random: Random, form: Form, said: Meaning, text: str) -> str:
     )
 
 
-def prose_between(random: Random, form: Form, said: Meaning, text: str) -> str:
-    return rendered(form, said) + "\nAnd another one:\n" + calls_of(form, said.calls[:1])
+def prose_between(random: Random, form: Form, meant: Meaning, text: str) -> str:
+    return rendered(form, meant) + "\nAnd another one:\n" + calls_of(form, meant.calls[:1])
 
 
-def other_type(random: Random, form: Form, said: Meaning, text: str) -> str:
+def other_type(random: Random, form: Form, meant: Meaning, text: str) -> str:
     """Numbers and booleans as strings, and strings as numbers."""
 
     def other(value: object) -> object:
         return 7 if isinstance(value, str) else str(value)
 
-    calls = [(name, {key: other(value) for key, value in given.items()}) for name, given in said.calls]
-    return rendered(form, said._replace(calls=calls))
+    calls = [(name, {key: other(value) for key, value in given.items()}) for name, given in meant.calls]
+    return rendered(form, meant._replace(calls=calls))
 
 
-def call_in_reasoning(random: Random, form: Form, said: Meaning, text: str) -> str:
-    if not said.reasoning:
+def call_in_reasoning(random: Random, form: Form, meant: Meaning, text: str) -> str:
+    if not meant.reasoning:
         return text
-    inner = said.reasoning + calls_of(form, said.calls[:1]) + " So."
-    return rendered(form, said._replace(reasoning=inner))
+    inner = meant.reasoning + calls_of(form, meant.calls[:1]) + " So."
+    return rendered(form, meant._replace(reasoning=inner))
 
 
-def reasoning_open(random: Random, form: Form, said: Meaning, text: str) -> str:
-    return text.replace(form.think[1], "", 1) if said.reasoning else text
+def reasoning_open(random: Random, form: Form, meant: Meaning, text: str) -> str:
+    return text.replace(form.think[1], "", 1) if meant.reasoning else text
 
 
-def noise(random: Random, form: Form, said: Meaning, text: str) -> str:
+def noise(random: Random, form: Form, meant: Meaning, text: str) -> str:
     at = random.randrange(len(text))
     return text[:at] + random.choice(('"', "\\", "{", "}", "<", "\n", ",", "x", "]")) + text[at:]
 
 
-def other_name(random: Random, form: Form, said: Meaning) -> Meaning:
+def other_name(random: Random, form: Form, meant: Meaning) -> Meaning:
     names = ("unknown_tool", "Search", "get_wether")
-    return said._replace(calls=[(random.choice(names), arguments) for _, arguments in said.calls])
+    return meant._replace(calls=[(random.choice(names), arguments) for _, arguments in meant.calls])
 
 
-def text_after(random: Random, form: Form, said: Meaning) -> Meaning:
-    return said._replace(after=words(random, 6)) if said.calls and form.after else said
+def text_after(random: Random, form: Form, meant: Meaning) -> Meaning:
+    return meant._replace(after=words(random, 6)) if meant.calls and form.after else meant
 
 
-def quoted_in_argument(random: Random, form: Form, said: Meaning) -> Meaning:
+def quoted_in_argument(random: Random, form: Form, meant: Meaning) -> Meaning:
     """A string argument mentions a marker."""
-    for name, arguments in said.calls:
+    for name, arguments in meant.calls:
         for key, value in arguments.items():
             if isinstance(value, str) and value and value not in ("metric", "imperial"):
                 mark = random.choice(markers_of(form))
-                return said._replace(calls=[(name, arguments | {key: f"Write {mark} here."})])
-    return said
+                return meant._replace(calls=[(name, arguments | {key: f"Write {mark} here."})])
+    return meant
 
 
-def quoted_in_prose(random: Random, form: Form, said: Meaning) -> Meaning:
+def quoted_in_prose(random: Random, form: Form, meant: Meaning) -> Meaning:
     """The answer mentions a marker of calls, in a sentence."""
     marks = markers_of(form._replace(think=("", "")))
-    return said._replace(before=f"It is written {random.choice(marks)} there.") if form.before else said
+    return meant._replace(before=f"It is written {random.choice(marks)} there.") if form.before else meant
 
 
 DAMAGES: dict[str, Damage] = {
@@ -147,15 +147,15 @@ CHANGES: dict[str, Change] = {
 }
 
 
-def mutated(random: Random, form: Form, said: Meaning, text: str) -> tuple[str, str, Meaning | None]:
+def mutated(random: Random, form: Form, meant: Meaning, text: str) -> tuple[str, str, Meaning | None]:
     """The kind of a mutation that changes something, the text, and what it means if that is known."""
     kinds = [*DAMAGES, *CHANGES]
     random.shuffle(kinds)
     for kind in kinds:
-        meant = CHANGES[kind](random, form, said) if kind in CHANGES else None
-        made = rendered(form, meant) if meant else DAMAGES[kind](random, form, said, text)
+        changed = CHANGES[kind](random, form, meant) if kind in CHANGES else None
+        made = rendered(form, changed) if changed else DAMAGES[kind](random, form, meant, text)
         if made not in ("", text):
-            return kind, made, meant
+            return kind, made, changed
     raise AssertionError("noise changes every text")
 
 
@@ -165,13 +165,13 @@ def outputs(form: Form, name: str, count: int, seed: int = 1) -> Iterator[Output
         random = Random(f"{seed} {name} {at}")
         declared = tools(Random(f"{seed} {name} tools {at // SHARED}"))
         often = form.thinks * (1.0 if form.always else OFTEN)
-        said = meaning(random, declared, often, form.before, form.most)
-        said = said._replace(calls=[(called, form.says(arguments)) for called, arguments in said.calls])
-        text, thinks = rendered(form, said), bool(said.reasoning)
+        meant = meaning(random, declared, often, form.before, form.most)
+        meant = meant._replace(calls=[(called, form.says(arguments)) for called, arguments in meant.calls])
+        text, thinks = rendered(form, meant), bool(meant.reasoning)
         if at % 2 == 0:
-            yield Output(declared, said, text, thinks)
+            yield Output(declared, meant, text, thinks)
         else:
-            kind, made, meant = mutated(random, form, said, text)
+            kind, made, changed = mutated(random, form, meant, text)
             # Without a schema, the texts between tags have no types.
-            known = None if kind == "other name" and form.is_text else meant
+            known = None if kind == "other name" and form.is_text else changed
             yield Output(declared, known, made, thinks, kind)

@@ -74,12 +74,12 @@ def mutations(data: Data) -> list[str]:
         ]
         right = "–" if mutation in DAMAGES else f"{100 * same[OURS] / same['outputs']:.0f} %"
         rows.append([mutation, f"{same['outputs']:,}", right, *shares])
-    said = (
+    intro = (
         "The shares are over all families that a rival knows. Where we have a share, the meaning is known, and it is "
         "of right outputs. (With another name, it is known only where no schema is needed to read it.) Where we have "
         "none, the meaning is open, and the shares are of outputs that are read as we read them."
     )
-    return ["### Mutated outputs", fill(said, WIDTH), table(["mutation", "outputs", "ours", *COLUMNS], rows)]
+    return ["### Mutated outputs", fill(intro, WIDTH), table(["mutation", "outputs", "ours", *COLUMNS], rows)]
 
 
 def summed(data: Data, kind: str) -> dict[str, Counter[str]]:
@@ -99,8 +99,8 @@ def classes(data: Data) -> list[str]:
         rows = [[name, *(f"{found[name][column]:,}" for column in COLUMNS)] for name in CLASSES if name in found]
         parts += [f"### Classes of difference, {title}", table(["class", *COLUMNS], rows)]
     named = [[name, why, example(data, name)] for name, why in CLASSES.items() if says(data, name)]
-    said = "What the classes are. The examples are the shortest that were found; ↵ is a newline."
-    return [*parts, said, table(["class", "what it is", "example"], named, text=True)]
+    intro = "What the classes are. The examples are the shortest that were found; ↵ is a newline."
+    return [*parts, intro, table(["class", "what it is", "example"], named, text=True)]
 
 
 def says(data: Data, name: str) -> bool:
@@ -116,16 +116,16 @@ def example(data: Data, name: str) -> str:
 
 
 def shown(found: list[str]) -> str:
-    family, column, text, right, said = found
+    family, column, text, right, given = found
     if column == OURS:
-        return f"`{family}`: {code(text)} gives {flat(said)}; meant was {flat(right)}."
-    return f"`{family}`, {column}: {code(text)} gives {flat(said)}, and not {flat(right)}."
+        return f"`{family}`: {code(text)} gives {flat(given)}; meant was {flat(right)}."
+    return f"`{family}`, {column}: {code(text)} gives {flat(given)}, and not {flat(right)}."
 
 
-def flat(told: str) -> str:
+def flat(text: str) -> str:
     """In one line."""
-    told = told.replace("``", "(an empty text)")
-    return re.sub("`((?:[^`]|`(?![,. ]|$))*)`", lambda part: code(part[1]), told).replace("\n", "↵")
+    text = text.replace("``", "(an empty text)")
+    return re.sub("`((?:[^`]|`(?![,. ]|$))*)`", lambda part: code(part[1]), text).replace("\n", "↵")
 
 
 def code(text: str) -> str:
@@ -139,8 +139,8 @@ def own(data: Data) -> list[str]:
     total = Counter[str]()
     for counts in found.values():
         total.update(counts)
-    said = ", ".join(f"{side} in {count:,}" for side, count in sorted(total.items(), reverse=True))
-    return ["### A rival beside itself", fill(f"{OWN} {said}.", WIDTH)]
+    found = ", ".join(f"{side} in {count:,}" for side, count in sorted(total.items(), reverse=True))
+    return ["### A rival beside itself", fill(f"{OWN} {found}.", WIDTH)]
 
 
 def ours(data: Data) -> list[str]:

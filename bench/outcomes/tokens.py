@@ -70,8 +70,8 @@ def deltas(name: str, text: str) -> list[tuple[str, list[int]]]:
     for tid, token in zip(encoding.ids, encoding.tokens, strict=True):
         data = token.encode() if tid in added else bytes(letters[letter] for letter in token)
         waiting.append(tid)
-        if said := decoder.decode(data):
-            found.append((said, waiting))
+        if piece := decoder.decode(data):
+            found.append((piece, waiting))
             waiting = []
     return found
 

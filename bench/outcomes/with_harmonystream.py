@@ -27,21 +27,22 @@ def read(name: str, output: Output, pieces: list[str]) -> Outcome:
     """What our parser makes of the pieces of an output."""
     form = FAMILIES[name]
     parser = hs.Parser(form.format, tools=output.tools, start=start_of(name, output.thinks))
-    said: dict[str, list[str]] = {"reasoning": [], "content": []}
+    texts: dict[str, list[str]] = {"reasoning": [], "content": []}
     calls: dict[int, list[Any]] = {}
     events = [event for piece in pieces for event in parser.feed_text(piece)]
     for event in (*events, *parser.finish()):
         if isinstance(event, hs.ReasoningDelta):
-            said["reasoning"].append(event.text)
+            texts["reasoning"].append(event.text)
         elif isinstance(event, hs.ContentDelta):
-            said["content"].append(event.text)
+            texts["content"].append(event.text)
         elif isinstance(event, hs.ToolCallStart):
             calls[event.index] = [event.name, "", False]
         elif isinstance(event, hs.ToolCallDelta):
             calls[event.index][1] += event.arguments
         elif isinstance(event, hs.ToolCallEnd):
             calls[event.index][2] = event.complete
-    return Outcome("".join(said["reasoning"]), "".join(said["content"]), tuple(Call(*call) for call in calls.values()))
+    reasoning, content = ("".join(texts[kind]) for kind in ("reasoning", "content"))
+    return Outcome(reasoning, content, tuple(Call(*call) for call in calls.values()))
 
 
 def start_of(name: str, thinks: bool) -> str:

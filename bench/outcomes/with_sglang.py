@@ -46,9 +46,9 @@ def streamed(name: str, thought: Any, tools: Any, text: str) -> list[Any]:
     step, end = chained(thought, tools)
     reasoning, content, calls = "", "", dict[int, list[str]]()
     results = [step(piece) for piece, _ in deltas(name, text)]
-    for thoughts, said, made in (*results, *end()):
+    for thoughts, answer, made in (*results, *end()):
         reasoning += thoughts or ""
-        content += said or ""
+        content += answer or ""
         for call in made:
             one = calls.setdefault(call.tool_index, ["", ""])
             one[0] += call.name or ""

@@ -7,7 +7,7 @@ from typing import Any
 import harmonystream as hs
 from bench.clock import now
 from bench.families import TOOL
-from bench.rivals.said import Said, said_in, served
+from bench.rivals.output import Output, output_of, served
 from bench.streams import vocab
 from harmonystream.emit.chat import ChatStream
 
@@ -38,20 +38,20 @@ class Reader:
             parser.reset()
         return (now() - started) / (times * len(ids))
 
-    def check(self) -> tuple[Said, float]:
-        """The same, and what is said."""
-        parser, said = self._make(), Said()
+    def check(self) -> tuple[Output, float]:
+        """The same, and the output."""
+        parser, output = self._make(), Output()
         events = [event for tid in self._ids for event in parser.feed(tid)]
         for event in [*events, *parser.finish()]:
             if isinstance(event, hs.ReasoningDelta):
-                said.text(event.text, None)
+                output.text(event.text, None)
             elif isinstance(event, hs.ContentDelta):
-                said.text(None, event.text)
+                output.text(None, event.text)
             elif isinstance(event, hs.ToolCallStart):
-                said.call(event.index, event.name, None)
+                output.call(event.index, event.name, None)
             elif isinstance(event, hs.ToolCallDelta):
-                said.call(event.index, None, event.arguments)
-        return said, self.read()
+                output.call(event.index, None, event.arguments)
+        return output, self.read()
 
 
 class Framer(Reader):
@@ -80,9 +80,9 @@ class Framer(Reader):
             took += now() - made if self._whole else ended - started
         return took / (times * len(self._ids if self._whole else self._body))
 
-    def check(self) -> tuple[Said, float]:
+    def check(self) -> tuple[Output, float]:
         stream = self._stream()
-        return said_in([stream.start(), *map(stream.feed, self._ids), stream.finish()]), self.read()
+        return output_of([stream.start(), *map(stream.feed, self._ids), stream.finish()]), self.read()
 
 
 about, load, again = served(

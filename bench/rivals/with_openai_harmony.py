@@ -16,7 +16,7 @@ from openai_harmony import HarmonyEncodingName, Role, StreamableParser, load_har
 from orjson import dumps
 
 from bench.clock import now
-from bench.rivals.said import served
+from bench.rivals.output import served
 from bench.worker import ROOT
 
 FIRST_CONTROL, MESSAGE = 199_998, 200_008  # ids: the first of all markers, and <|message|>

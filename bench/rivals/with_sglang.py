@@ -15,7 +15,7 @@ from sglang.srt.parser.reasoning_parser import ReasoningParser
 
 from bench.clock import now
 from bench.families import OF_FORMAT, TOOL
-from bench.rivals.said import Said, served
+from bench.rivals.output import Output, served
 
 
 class Reader:
@@ -42,23 +42,23 @@ class Reader:
         end()
         return (now() - started) / len(self._texts)
 
-    def check(self) -> tuple[Said, float]:
-        """The same, noting what is said."""
+    def check(self) -> tuple[Output, float]:
+        """The same, noting the output."""
         step, end = chained(*self._parsers())
-        said = Said()
+        output = Output()
         started = now()
         for text in self._texts:
-            note(said, step(text))
+            note(output, step(text))
         for result in end():
-            note(said, result)
-        return said, (now() - started) / len(self._texts)
+            note(output, result)
+        return output, (now() - started) / len(self._texts)
 
 
-def note(said: Said, result: tuple[str | None, str, Sequence[Any]]) -> None:
+def note(output: Output, result: tuple[str | None, str, Sequence[Any]]) -> None:
     reasoning, content, calls = result
-    said.text(reasoning, content)
+    output.text(reasoning, content)
     for call in calls:
-        said.call(call.tool_index, call.name, call.parameters)
+        output.call(call.tool_index, call.name, call.parameters)
 
 
 def chained(reasoning: Any, tools: Any) -> tuple[Callable[[str], Any], Callable[[], list[Any]]]:

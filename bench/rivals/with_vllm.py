@@ -22,7 +22,7 @@ from vllm.tokenizers.hf import get_cached_tokenizer
 
 from bench.clock import now
 from bench.families import ADDED_IDS, FIRST_ADDED, OF_FORMAT, SPECIAL, TOOL
-from bench.rivals.said import Said, said_in, served
+from bench.rivals.output import Output, output_of, served
 from bench.worker import ROOT
 
 
@@ -80,20 +80,20 @@ class Reader:
         step(text, ids, asked, prompt, finished=True)
         return (now() - started) / len(self._deltas)
 
-    def check(self) -> tuple[Said, float]:
-        """The same, noting what is said."""
+    def check(self) -> tuple[Output, float]:
+        """The same, noting the output."""
         asked, prompt, step = request(), self._prompt, self._make().parse_delta
-        said = Said()
+        output = Output()
         last = len(self._deltas) - 1
         started = now()
         for at, (delta, tid) in enumerate(self._deltas):
             message = step(delta, tid, asked, prompt, finished=at == last)
             if message is not None:
-                said.text(message.reasoning, message.content)
+                output.text(message.reasoning, message.content)
                 for call in message.tool_calls or ():
                     function = call.function
-                    said.call(call.index, function and function.name, function and function.arguments)
-        return said, (now() - started) / len(self._deltas)
+                    output.call(call.index, function and function.name, function and function.arguments)
+        return output, (now() - started) / len(self._deltas)
 
 
 def server(parser_class: Any) -> Any:
@@ -107,8 +107,8 @@ def server(parser_class: Any) -> Any:
 
 
 def output(text: str, tid: int, prompt: list[int], last: bool) -> Any:
-    said = CompletionOutput(0, text, [tid], None, None, finish_reason="stop" if last else None)
-    return RequestOutput("1", None, prompt, None, [said], last)
+    completion = CompletionOutput(0, text, [tid], None, None, finish_reason="stop" if last else None)
+    return RequestOutput("1", None, prompt, None, [completion], last)
 
 
 class Framer:
@@ -165,11 +165,11 @@ class Framer:
             )
         raise RuntimeError("it waits for something")
 
-    def check(self) -> tuple[Said, float]:
-        """The same, noting what is said."""
+    def check(self) -> tuple[Output, float]:
+        """The same, noting the output."""
         frames: list[bytes] = []
         took = self.read(frames)
-        return said_in(frames), took
+        return output_of(frames), took
 
 
 about, load, again = served("vLLM", version("vllm"), lambda stream: (Framer if stream["framed"] else Reader)(stream))

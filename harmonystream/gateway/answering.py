@@ -265,7 +265,7 @@ class Gateway:
             try:
                 prompt = await model.engine_prompt(request, record.engine_headers)
             except EngineError as error:
-                _tell(record.id, error)
+                _log_failure(record.id, error)
                 raise refused_for(error) from error
         await model.learn_context()
         sampling = model.sampling(request, prompt, record.engine_headers)
@@ -460,7 +460,7 @@ class Gateway:
                     streams,
                     on_end=ended,
                     error_message=failed,
-                    on_error=partial(_tell, record.id),
+                    on_error=partial(_log_failure, record.id),
                     keep_alive=self.limits.keep_alive,
                     send_timeout=self.limits.send,
                     total=self.limits.total,
@@ -468,7 +468,7 @@ class Gateway:
                 )
             whole = await whole_response(source, streams, on_end=ended, usage=usage, receive=http.receive)
         except EngineError as error:
-            _tell(record.id, error)
+            _log_failure(record.id, error)
             raise refused_for(error) from error
         if whole is not None and record.stored is False and request.stored is not None:
             whole["store"] = False
@@ -579,7 +579,7 @@ async def _disconnected(http: Request) -> None:
         pass
 
 
-def _tell(request_id: str, error: BaseException) -> None:
+def _log_failure(request_id: str, error: BaseException) -> None:
     """Log a line for an engine that fails. Any other error is logged with its traceback, because it is our
     own mistake.
     """

@@ -55,7 +55,7 @@ def model_of(tokenizer: Any, format: str | None) -> Model:
     Raises FormatError for a model with an unknown format, and VocabError for a tokenizer that cannot be read, or that
     lacks tokens of the format.
     """
-    row = format_of(_format_told(tokenizer) if format is None else format)
+    row = format_of(_find_format(tokenizer) if format is None else format)
     # gpt-oss has one vocabulary, which is in the package. Reading it from the tokenizer would take a second.
     vocab = o200k_harmony() if isinstance(row, HeaderFormat) else from_tokenizers(tokenizer)
     model = Model(row, vocab, Markup(row, vocab))
@@ -84,7 +84,7 @@ _FINAL = (200005, 17196, 200008)
 """`<|channel|>final<|message|>`"""
 
 
-def _format_told(tokenizer: Any) -> str | Format:
+def _find_format(tokenizer: Any) -> str | Format:
     name = str(getattr(tokenizer, "name_or_path", ""))
     template = getattr(tokenizer, "response_template", None)
     try:

@@ -12,7 +12,7 @@ from ..emit.chat import ChatStream
 from ..emit.common.usage import CHAT, counted
 from ..engines.base import Arrived, Finished, Sampled
 
-__all__ = ["Failure", "Finished", "Framed", "Reader", "Sampled", "Stream", "Told", "Usages"]
+__all__ = ["Failure", "Finished", "Framed", "Reader", "Sampled", "Stream", "Parsed", "Usages"]
 
 _Usage = Mapping[str, Any]
 Reasons: TypeAlias = "str | Callable[[], str | None] | None"
@@ -30,7 +30,7 @@ class Stream(Protocol):
     def start(self) -> bytes: ...
     def feed(self, ids: Any, /, logprobs: Any = None) -> bytes: ...
     def feed_text(self, text: str | bytes, /) -> bytes: ...
-    def tell(self, events: Iterable[Any]) -> bytes: ...
+    def feed_events(self, events: Iterable[Any]) -> bytes: ...
     def finish(self, reason: Any = None, usage: Any = None) -> bytes: ...
     def error(self, message: str, *, type: str | None = None, code: str | None = None) -> bytes: ...
     def response(self) -> dict[str, Any]: ...
@@ -47,8 +47,8 @@ class Framed:
 
 
 @dataclass(frozen=True)
-class Told:
-    """Events of other parsers, such as those of `agent_loop`, for an emitter's `tell()`.
+class Parsed:
+    """Events of other parsers, such as those of `agent_loop`, for an emitter's `feed_events()`.
 
     A response has either these or tokens. Its `Finished` should have the usage.
     """
@@ -56,7 +56,7 @@ class Told:
     events: Iterable[Any]
 
 
-_MARKED = (Arrived, Finished, Framed, Sampled, Told)
+_MARKED = (Arrived, Finished, Framed, Sampled, Parsed)
 
 
 class Reader:
@@ -93,13 +93,13 @@ class Reader:
             return self._take_marked(item)
         return self.stream.feed_text(item) if isinstance(item, (str, bytes)) else self.stream.feed(item)
 
-    def _take_marked(self, item: Arrived | Finished | Framed | Sampled | Told) -> bytes:
+    def _take_marked(self, item: Arrived | Finished | Framed | Sampled | Parsed) -> bytes:
         if isinstance(item, Finished):
             return self._finish_one(item)
         if isinstance(item, Arrived):
             return self._take_arrived(item.items)
-        if isinstance(item, Told):
-            return self.stream.tell(item.events)
+        if isinstance(item, Parsed):
+            return self.stream.feed_events(item.events)
         if isinstance(item, Sampled):
             return self.stream.feed(item.ids, item.logprobs)
         if not isinstance(item.frames, bytes):

@@ -19,10 +19,10 @@ try:
 except ImportError as error:
     raise missing_extra("starlette", error) from error
 
-from .source import Failure, Finished, Framed, Reader, Reasons, Sampled, Stream, Told, Usages
+from .source import Failure, Finished, Framed, Parsed, Reader, Reasons, Sampled, Stream, Usages
 from .stops import stopping
 
-__all__ = ["EventStreamResponse", "Finished", "Framed", "Sampled", "Stream", "Told", "stopping", "whole_response"]
+__all__ = ["EventStreamResponse", "Finished", "Framed", "Sampled", "Stream", "Parsed", "stopping", "whole_response"]
 
 _TICK = 0.1  # seconds between checks of the time limits
 PING = b": keep-alive\n\n"  # a comment: no client shows it
@@ -41,7 +41,7 @@ class EventStreamResponse(Response):
     """Feeds the items of `tokens` to `stream`, an emitter that has not started, and sends its frames.
 
     tokens: yields token ids (an int, or anything else that Parser.feed takes), Sampled, text (str or bytes), Framed, or
-    Told.
+    Parsed.
     The last item may be a Finished.
     stream: one emitter, or the list of all emitters of ChatStream.several(). With a list, the source yields
     (choice, item). A (choice, Finished) ends that choice, and a Finished alone ends all open choices. With a list of
@@ -127,7 +127,7 @@ class EventStreamResponse(Response):
         if isinstance(failure, Exception):
             if not self._complete:
                 raise failure
-            await self._tell(failure)
+            await self._report(failure)
         await self._run_background()
 
     async def _run_background(self) -> None:
@@ -136,7 +136,7 @@ class EventStreamResponse(Response):
         try:
             await self.background()
         except Exception as error:
-            await self._tell(error)
+            await self._report(error)
 
     # --- the task of the response ---
 
@@ -194,7 +194,7 @@ class EventStreamResponse(Response):
             changed = await _call(self._on_end, self._reader.streams[0])
             return frames if changed is None else bytes(changed(frames))
         except Exception as error:
-            await self._tell(error)
+            await self._report(error)
             return frames
 
     async def _fail(self, send: Send, error: BaseException) -> None:
@@ -204,9 +204,9 @@ class EventStreamResponse(Response):
             await self._send(send, _body(frames, last=True), last=True)
         if isinstance(error, asyncio.CancelledError):
             error = _caused(RuntimeError("the source of a response was cancelled"), error)
-        await self._tell(error)
+        await self._report(error)
 
-    async def _tell(self, error: BaseException) -> None:
+    async def _report(self, error: BaseException) -> None:
         """Pass an error to on_error, or log it."""
         try:
             if self._on_error is not None:

@@ -472,8 +472,8 @@ def _seed(out: MarkupWriter, chat: Chat, tools: Tools, turn: Turn) -> None:
         out.markup("<seed:eos>")
     if budget != -1:
         interval = next((every for most, every in _SEED_INTERVALS if budget <= most), 1024)
-        told = _SEED_SOME.format(budget=budget, interval=interval) if budget else _SEED_NONE
-        out.markup(f"<seed:bos>system\n{told}\n<seed:eos>")
+        sentence = _SEED_SOME.format(budget=budget, interval=interval) if budget else _SEED_NONE
+        out.markup(f"<seed:bos>system\n{sentence}\n<seed:eos>")
     for i, message in rest[system is not None :]:
         role, text = message["role"], _text(message, i)
         out.markup(f"<seed:bos>{role}")

@@ -146,8 +146,8 @@ class Reader:
         content, summary = (self._parts(item, name) for name in ("content", "summary"))
         texts = [part["text"] for part in (*content, *summary) if isinstance(part.get("text"), str)]
         if texts:
-            told = texts[: len(content)] if content else texts
-            self._assistant_turn("reasoning", "content", "tool_calls")["reasoning"] = "\n".join(told)
+            chosen = texts[: len(content)] if content else texts
+            self._assistant_turn("reasoning", "content", "tool_calls")["reasoning"] = "\n".join(chosen)
 
     def _parts(self, item: dict[str, Any], name: str) -> list[dict[str, Any]]:
         parts = item.get(name) or []

@@ -79,7 +79,7 @@ class Listeners:
         stop = self.on(moment, first)
         return stop
 
-    def tell(self, happened: Registered | Called | Answered) -> None:
+    def notify(self, happened: Registered | Called | Answered) -> None:
         for listener in list(self._by_type[type(happened)]):
             try:
                 listener(happened)

@@ -188,7 +188,7 @@ class Tools:
         view._by_name = {tool.name: tool for tool in self if tool.when is None or tool.when(request)}
         view._changed()
         for tool in view:
-            self.listeners.tell(Registered(tool, request))
+            self.listeners.notify(Registered(tool, request))
         return view
 
     def only(self, name: str) -> Tools:

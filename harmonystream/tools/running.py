@@ -60,7 +60,7 @@ async def answer(tools: Tools, call: Call, timeout: float | None, context: Any =
         result = ToolResult(
             call.id, call.name, text, failure.kind, run.seconds, run.arguments, run.value, failure.cause
         )
-    tools.listeners.tell(Answered(tools.get(call.name), result))
+    tools.listeners.notify(Answered(tools.get(call.name), result))
     return result
 
 
@@ -92,7 +92,7 @@ class _Run:
             bound = _bound(tool, arguments)
         async with self.tools.slots():
             self.arguments = arguments
-            self.tools.listeners.tell(Called(tool, self.call.id, arguments))
+            self.tools.listeners.notify(Called(tool, self.call.id, arguments))
             self.started = time.monotonic()
             try:
                 self.value = await self._value(tool, bound)

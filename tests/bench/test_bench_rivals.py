@@ -13,7 +13,7 @@ from bench import families, publish, report, streams
 from bench.rivals import __main__ as command
 from bench.rivals import measure
 from bench.rivals.measure import Cell
-from bench.rivals.said import Said, said_in
+from bench.rivals.output import Output, output_of
 from bench.rivals.sides import Side
 
 FORMATS = [family.format for family in families.FAMILIES]
@@ -117,14 +117,14 @@ def test_a_side_tells_what_it_cannot_read(ours):
     stream = streams.content(streams.HARMONY, 8)
     with pytest.raises(RuntimeError, match="FormatError: unknown format 'none'"):
         ours.load(replace(streams.content(families.THINK, 8), format="none"))
-    assert ours.load(replace(stream, expected=streams.said(content="else")))["wrong"] == "content"
+    assert ours.load(replace(stream, expected=streams.expecting(content="else")))["wrong"] == "content"
 
 
 def test_what_is_said_is_compared():
     expected = {"reasoning": "think", "content": "say", "calls": [["f", {"a": 1}]]}
 
     def said(reasoning="think", content="\n\nsay", name="f", arguments='{"a": 1}'):
-        words = Said()
+        words = Output()
         words.text(reasoning[:2], None)
         words.text(reasoning[2:], content)
         words.call(0, name, "")
@@ -148,11 +148,11 @@ def test_what_frames_say_is_pieced_together():
 
     sent = frames({"reasoning": "th"}, {"reasoning": "ink"}, {"content": "say"}, call(name="f"), call(arguments="{}"))
     expected = {"reasoning": "think", "content": "say", "calls": [["f", {}]]}
-    assert said_in([*sent, b"data: [DONE]\n\n"]).wrong(expected) == ""
-    assert said_in([*sent[1:], b"data: [DONE]\n\n"]).wrong(expected) == "reasoning"
+    assert output_of([*sent, b"data: [DONE]\n\n"]).wrong(expected) == ""
+    assert output_of([*sent[1:], b"data: [DONE]\n\n"]).wrong(expected) == "reasoning"
     for broken in (sent, [*sent, b"data: [DONE]"]):
         with pytest.raises(ValueError, match="the response ends with"):
-            said_in(broken)
+            output_of(broken)
 
 
 # --- rows -------------------------------------------------------------------------------------------------------------

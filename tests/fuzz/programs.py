@@ -263,7 +263,7 @@ def stream_verbs(world: World, which: int, what: int) -> None:
     verbs: tuple[Callable[[], Any], ...] = (
         *(stream.start, stream.response, stream.events, lambda: stream.error("mine"), stream.flush),
         *(lambda: stream.events([what]), lambda: stream.finish("stop"), lambda: stream.finish("length", {"odd": what})),
-        *(lambda: stream.finish(None, emitting.USAGES["chat"]), lambda: stream.tell(one_of(world.kept, what))),
+        *(lambda: stream.finish(None, emitting.USAGES["chat"]), lambda: stream.feed_events(one_of(world.kept, what))),
         *(lambda: stream.feed(what, logprobs=[None]), lambda: stream.events(finish=True), lambda: repr(stream)),
     )
     keep(world.kept, verbs[what % len(verbs)]())

@@ -338,12 +338,12 @@ def test_a_key_with_one_request_at_a_time_overdraws_by_one_request(daemon):
     quota = Quota(1, 1000)
 
     async def main(state, other):
-        tell, let_in = state._tell, []
+        send, let_in = state._send, []
 
         async def told(reports):
             answers = []
             for report in reports:
-                answers += await tell([report])
+                answers += await send([report])
                 try:
                     await other.enter("ann", quota)
                 except Refused as refused:
@@ -352,7 +352,7 @@ def test_a_key_with_one_request_at_a_time_overdraws_by_one_request(daemon):
                     let_in.append("it is in")
             return answers
 
-        state._tell = told
+        state._send = told
         await state.enter("ann", quota)
         state.take("ann", 5000, quota)
         state.leave("ann", quota)
@@ -397,16 +397,16 @@ def test_tokens_whose_report_was_lost_count_once(daemon):
     quota = Quota(0, 6000)
 
     async def main(one, other):
-        tell = one._tell
+        send = one._send
 
         async def lost(reports):
-            await tell(reports)
+            await send(reports)
             raise OSError("the answer does not come")
 
-        one._tell = lost
+        one._send = lost
         one.take("ann", 1000, quota)
         await asyncio.sleep(0.2)
-        one._tell = tell
+        one._send = send
         one.take("ann", 500, quota)
         await one._beat()
 

@@ -21,9 +21,9 @@ def test_on_hears_always_and_once_hears_once():
     never()
     never()
     for _ in range(2):
-        listeners.tell(MOMENT)
+        listeners.notify(MOMENT)
     stop()
-    listeners.tell(MOMENT)
+    listeners.notify(MOMENT)
     assert heard == ["on", "once", "on"]
 
 
@@ -32,10 +32,10 @@ def test_once_is_once_even_if_it_causes_the_next_moment():
 
     def listener(event):
         heard.append(event)
-        listeners.tell(MOMENT)
+        listeners.notify(MOMENT)
 
     listeners.once("registered", listener)
-    listeners.tell(MOMENT)
+    listeners.notify(MOMENT)
     assert heard == [MOMENT]
 
 
@@ -43,9 +43,9 @@ def test_the_same_function_may_listen_twice():
     listeners, heard = Listeners(), []
     stop = listeners.on("registered", heard.append)
     listeners.on("registered", heard.append)
-    listeners.tell(MOMENT)
+    listeners.notify(MOMENT)
     stop()
-    listeners.tell(MOMENT)
+    listeners.notify(MOMENT)
     assert len(heard) == 3
 
 
@@ -54,7 +54,7 @@ def test_a_listener_that_raises_is_logged(caplog):
     listeners.on("registered", lambda event: 1 / 0)
     listeners.on("registered", heard.append)
     with caplog.at_level(logging.ERROR, logger="harmonystream.tools"):
-        listeners.tell(MOMENT)
+        listeners.notify(MOMENT)
     assert heard == [MOMENT]
     assert [record.getMessage() for record in caplog.records] == ["a listener of Registered raised"]
 

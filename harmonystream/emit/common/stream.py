@@ -187,7 +187,7 @@ class EventStream(SseWriter):
                 _USUAL[usual] = templates
         return templates
 
-    def tell(self, events: Iterable[Event | ToolRun]) -> bytes:
+    def feed_events(self, events: Iterable[Event | ToolRun]) -> bytes:
         """The frames of events from other parsers, such as those of `agent_loop`, and of calls that run here.
 
         The stream's own parser does not see these events. So finish() needs the usage and the last parser's reason. If
@@ -200,7 +200,7 @@ class EventStream(SseWriter):
         events = list(events)
         for event in events:
             if not isinstance(event, (*_EVENTS, ToolRun)):
-                raise TypeError(f"tell() takes events and ToolRuns, not {type(event).__name__}")
+                raise TypeError(f"feed_events() takes events and ToolRuns, not {type(event).__name__}")
         self._takes_events = True
         ends = [event for event in events if isinstance(event, StreamEnd)]
         if ends:

@@ -8,7 +8,7 @@ __all__ = ["ToolRun"]
 
 
 class ToolRun(NamedTuple):
-    """A call that runs on the server's side, for `tell()`.
+    """A call that runs on the server's side, for `feed_events()`.
 
     server: a name for the server that runs it. name, arguments: the call's. output: what the model reads. None means
     that the call begins to run; a second `ToolRun` with the same `key` follows when it has run. failed: does the output

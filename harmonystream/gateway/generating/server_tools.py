@@ -14,7 +14,7 @@ from ...emit import ToolRun
 from ...engines import EngineError, Finished, Sampling
 from ...engines.base import Arrived
 from ...events import Event, MessageEnd, ToolCallDelta, ToolCallEnd, ToolCallStart, ValueDelta, ValueEnd, ValueStart
-from ...integrations.source import Told
+from ...integrations.source import Parsed
 from ...prompt import Prompt
 from ...tools import Tools
 from ..limits import Limits
@@ -94,7 +94,9 @@ class Rounds:
         self._stop: str | None = None  # the stop string that ended the last generation
         self._hides = False  # is the open call one that runs here?
 
-    async def items(self, tools: Tools, on_run: Callable[[ToolRunEnd], None]) -> AsyncGenerator[Told | Finished, None]:
+    async def items(
+        self, tools: Tools, on_run: Callable[[ToolRunEnd], None]
+    ) -> AsyncGenerator[Parsed | Finished, None]:
         """The events for the client, and the end. on_run: called after each run of a tool.
 
         Raises what the engine raises, and EngineError if the time is over.
@@ -123,13 +125,13 @@ class Rounds:
                 elif isinstance(event, (ToolRunStart, ToolRunEnd)):
                     if isinstance(event, ToolRunEnd):
                         on_run(event)
-                    yield Told((*held, _run_of(event)))
+                    yield Parsed((*held, _run_of(event)))
                     held = ()
                 elif self._is_shown(event, tools):
                     held = (*held, event)
                     if isinstance(event, MessageEnd) or (isinstance(event, ToolCallEnd) and not event.complete):
                         continue
-                    yield Told(held)
+                    yield Parsed(held)
                     held = ()
 
     def _is_shown(self, event: LoopEvent, tools: Tools) -> bool:

@@ -40,9 +40,9 @@ class Admission:
         while self._queue and not self.is_full:
             self.open += 1
             self._hand_on()
-        self._tell()
+        self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self._changed(self.open, self.waiting)
 
     @property
@@ -62,7 +62,7 @@ class Admission:
         await self.state.enter(owner, quota)  # waiting requests count, too, because all of them will be let in
         if not self.is_full:
             self.open += 1
-            self._tell()
+            self._notify()
             return
         try:
             await self._wait()
@@ -70,13 +70,13 @@ class Admission:
             self.state.leave(owner, quota)
             raise
         finally:
-            self._tell()
+            self._notify()
 
     def leave(self, owner: str, quota: Quota | None = None) -> None:
         """Give the turn to the request that has waited longest. quota: the one passed to `enter`."""
         self.state.leave(owner, quota or self._limits.quota)
         self._hand_on()
-        self._tell()
+        self._notify()
 
     def _hand_on(self) -> None:
         while self._queue and self.open <= self._limits.concurrent:
@@ -93,7 +93,7 @@ class Admission:
             )
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._queue.append(turn)
-        self._tell()
+        self._notify()
         try:
             await asyncio.wait({turn}, timeout=self._limits.queue_seconds)
         except asyncio.CancelledError:

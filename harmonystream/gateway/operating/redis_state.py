@@ -27,7 +27,7 @@ BEAT, LEASE = 1.0, 10.0
 PAUSE = 5.0
 """Seconds in which nothing is stored after something could not be: the store is full, say."""
 MOST_OWED = 10_000
-"""Owners whose use is remembered while the store cannot be told."""
+"""Owners whose use is remembered while the store cannot be reached."""
 TOGETHER = 256
 """How many reports the store gets in one message."""
 _LONGEST_KEY = 64
@@ -91,7 +91,7 @@ class RedisState:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         with suppress(StateError):
-            await self._told()
+            await self._send_reports()
             await self._link.ask(lambda: self._link.client.zrem(f"{_P}alive", self.me))
         await self._link.close()
 
@@ -184,9 +184,9 @@ class RedisState:
             await self._report.wait()
             self._report.clear()
             with suppress(StateError):  # the next sign of life that is answered starts it again
-                await self._told()
+                await self._send_reports()
 
-    async def _told(self) -> None:
+    async def _send_reports(self) -> None:
         """Report open requests and used tokens. What fails is reported again later.
 
         Tokens are reported before the ends of requests. Once the store knows that a request has ended, another gateway
@@ -196,17 +196,17 @@ class RedisState:
         """
         closed, self._closed = self._closed, []
         stale, self._stale = self._stale, set()
-        reports: list[_Report] = [(self._tell_used, owner, "") for owner in self._owed]
-        reports += [(self._tell_closed, owner, one) for owner, one in closed]
-        reports += [(self._tell_open, owner, "") for owner in stale]
+        reports: list[_Report] = [(self._report_used, owner, "") for owner in self._owed]
+        reports += [(self._report_closed, owner, one) for owner, one in closed]
+        reports += [(self._report_open, owner, "") for owner in stale]
         refused: set[str] = set()
         try:
             for part in _parts(reports):
-                answers = await self._link.ask(partial(self._tell, part))
-                for (tell, owner, _), answer in zip(part, answers):
+                answers = await self._link.ask(partial(self._send, part))
+                for (report, owner, _), answer in zip(part, answers):
                     if isinstance(answer, Exception):
                         refused.add(owner)
-                    elif tell == self._tell_used:
+                    elif report == self._report_used:
                         self._counted(owner)
         except BaseException:
             self._stale |= stale.union(owner for owner, _ in closed)
@@ -217,15 +217,15 @@ class RedisState:
             log.error("the store refuses the counts of %d keys, because another program has changed them", len(new))
         self._uncounted = refused
 
-    async def _tell(self, reports: list[_Report]) -> list[Any]:
+    async def _send(self, reports: list[_Report]) -> list[Any]:
         """-> for each report the store's answer, or the error with which it refuses the report."""
         async with self._link.client.pipeline(transaction=False) as pipe:  # given up, it keeps nothing open
-            for tell, owner, one in reports:
-                await tell(pipe, owner, one)
+            for report, owner, one in reports:
+                await report(pipe, owner, one)
             answers: list[Any] = await pipe.execute(raise_on_error=False)
         return answers
 
-    async def _tell_used(self, pipe: Any, owner: str, _: str) -> None:
+    async def _report_used(self, pipe: Any, owner: str, _: str) -> None:
         quota, owed = self._owed[owner]
         if not owed.sent:
             owed.sent, owed.more, owed.number = owed.more, 0, next(self._turns)
@@ -240,10 +240,10 @@ class RedisState:
         else:
             self._report.set()
 
-    async def _tell_closed(self, pipe: Any, owner: str, one: str) -> None:
+    async def _report_closed(self, pipe: Any, owner: str, one: str) -> None:
         pipe.srem(f"{_P}open:{self._seal.name(owner)}", one)
 
-    async def _tell_open(self, pipe: Any, owner: str, _: str) -> None:
+    async def _report_open(self, pipe: Any, owner: str, _: str) -> None:
         own = [*self._open.get(owner, ()), *self._entering.get(owner, ())]
         keys, arguments = [f"{_P}open:{self._seal.name(owner)}"], [self.me, self._kept, *own]
         await self._scripts["SYNC"](keys=keys, args=arguments, client=pipe)

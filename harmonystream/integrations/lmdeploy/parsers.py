@@ -47,10 +47,10 @@ def register_parsers() -> None:
     ResponseParserManager.register_module("default", force=True, module=TagsParser)
     ResponseParserManager.register_module("gpt-oss", force=True, module=HarmonyParser)
     if not hasattr(AsyncEngine.preprocess, "__wrapped__"):
-        AsyncEngine.preprocess = _telling(AsyncEngine.preprocess)
+        AsyncEngine.preprocess = _beginning(AsyncEngine.preprocess)
 
 
-def _telling(stock: Callable[..., Any]) -> Callable[..., Any]:
+def _beginning(stock: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(stock)
     async def preprocess(*args: Any, **more: Any) -> Any:
         parser = _WAITING.get()

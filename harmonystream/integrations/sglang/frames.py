@@ -41,15 +41,15 @@ class Frames:
 
     def __init__(self, serving: Any, adapter: Adapter) -> None:
         self._serving, self._adapter = serving, adapter
-        self._told: set[str] = set()
+        self._logged: set[str] = set()
 
     def can_write(self, request: Any) -> bool:
         """Do we write the stream of this request?"""
         reason = _left_to_sglang(request)
         if reason is not None:
             count_stream("stock")
-        if reason is not None and reason not in self._told:
-            self._told.add(reason)
+        if reason is not None and reason not in self._logged:
+            self._logged.add(reason)
             _log.info("harmonystream_frames: SGLang streams requests with %s", reason)
         return reason is None
 

@@ -28,7 +28,7 @@ Read: TypeAlias = Callable[[int, Sequence[int], str], bytes]
 
 _log = logging.getLogger("vllm.harmonystream")
 _REQUEST: ContextVar[Any] = ContextVar("harmonystream_request", default=None)
-_TOLD: set[str] = set()
+_LOGGED: set[str] = set()
 _MIDDLEWARE = ("vllm.", "starlette.middleware.cors", "fastapi.middleware.cors", "prometheus_fastapi_instrumentator.")
 
 
@@ -180,20 +180,20 @@ def begin(serving: Any) -> Begin:
             states = [] if reason else _states(serving.engine_client.output_processor, result)
             if states:
                 direct = Direct(states, read, request._send, context, texts=texts)
-                _tell("streams are sent from where the engine's outputs arrive")
+                _log_once("streams are sent from where the engine's outputs arrive")
                 return direct
         except Exception as error:
             reason = f"this vLLM differs from what they are written for: {error!r}"
         if reason:
-            _tell(f"streams are sent by the task of each request, because {reason}")
+            _log_once(f"streams are sent by the task of each request, because {reason}")
         return None
 
     return made
 
 
-def _tell(what: str) -> None:
-    if what not in _TOLD:
-        _TOLD.add(what)
+def _log_once(what: str) -> None:
+    if what not in _LOGGED:
+        _LOGGED.add(what)
         _log.info("harmonystream_frames: %s", what)
 
 

@@ -85,7 +85,7 @@ class _Frames:
     def __init__(self, serving: Any, writer: type[_Writer]) -> None:
         self._serving, self._writer = serving, writer
         self._stock = serving.chat_completion_stream_generator
-        self._told: set[str] = set()
+        self._logged: set[str] = set()
 
     def generate(self, request: Any, results: AsyncIterator[Any], *args: Any, **more: Any) -> AsyncIterator[Any]:
         """The signature is vLLM's: (request, results, request_id, model, conversation, tokenizer, metadata)."""
@@ -103,8 +103,8 @@ class _Frames:
     ) -> AsyncIterator[Any]:
         """vLLM's own frames. Each reason is logged once."""
         count_stream("stock")
-        if reason not in self._told:
-            self._told.add(reason)
+        if reason not in self._logged:
+            self._logged.add(reason)
             _log.info("harmonystream_frames: vLLM streams requests with %s", reason)
         stock: AsyncIterator[Any] = self._stock(request, results, *args, **more)
         return stock

@@ -32,7 +32,7 @@ class ResponsesFrames:
 
     def __init__(self, serving: Any) -> None:
         self._serving, self._stock = serving, serving.responses_stream_generator
-        self._told: set[str] = set()
+        self._logged: set[str] = set()
 
     def generate(
         self,
@@ -55,8 +55,8 @@ class ResponsesFrames:
             count_error("frames of Responses")
             reason = f"an error of harmonystream's: {error!r}"
         count_stream("stock")
-        if reason not in self._told:
-            self._told.add(reason)
+        if reason not in self._logged:
+            self._logged.add(reason)
             _log.info("harmonystream_frames: vLLM streams Responses with %s", reason)
         stock: AsyncIterator[Any] = self._stock(
             request, sampling_params, results, context, model, tokenizer, *args, **more

@@ -31,9 +31,9 @@ def test_events_of_another_parser_make_the_same_frames(api, name):
     for piece in pieces_of(name):
         text = isinstance(piece, (str, bytes))
         frames.append(own.feed_text(piece) if text else own.feed(piece))
-        same.append(told.tell(other.feed_text(piece) if text else other.feed(piece)))
+        same.append(told.feed_events(other.feed_text(piece) if text else other.feed(piece)))
     last = other.finish(reason)
-    same.append(told.tell(last))
+    same.append(told.feed_events(last))
     end = next(event for event in last if isinstance(event, StreamEnd))
     frames.append(own.finish(reason, USAGE))
     same.append(told.finish(end.reason, USAGE))
@@ -48,7 +48,7 @@ def payloads(frames: bytes) -> list[dict[str, Any]]:
 def test_chat_says_nothing_of_a_run():
     stream = ChatStream(id="chatcmpl-1", model="m", created=1)
     stream.start()
-    assert stream.tell([RUN, BEGINS]) == b""
+    assert stream.feed_events([RUN, BEGINS]) == b""
     stream.finish("stop", USAGE)
     assert stream.response()["choices"][0]["message"] == {"role": "assistant", "content": "", "refusal": None}
 
@@ -56,7 +56,7 @@ def test_chat_says_nothing_of_a_run():
 def test_responses_say_a_run_as_an_item():
     stream = ResponsesStream(id="resp_1", model="m", created=1)
     stream.start()
-    made = payloads(stream.tell([RUN]))
+    made = payloads(stream.feed_events([RUN]))
     assert [one["type"].removeprefix("response.") for one in made] == [
         "output_item.added",
         "mcp_call.in_progress",
@@ -67,7 +67,7 @@ def test_responses_say_a_run_as_an_item():
     ]
     assert made[0]["item"]["output"] is None and made[-1]["item"]["output"] == "11 °C"
     assert made[-1]["item"]["server_label"] == "here"
-    failed = payloads(stream.tell([RUN._replace(failed=True, output="no \ud800")]))
+    failed = payloads(stream.feed_events([RUN._replace(failed=True, output="no \ud800")]))
     assert failed[4]["type"] == "response.mcp_call.failed"
     assert (failed[5]["item"]["status"], failed[5]["item"]["output"]) == ("failed", "no \ufffd")
     assert [one["output_index"] for one in failed] == [1] * 6
@@ -86,7 +86,7 @@ def test_a_run_may_be_told_when_it_begins_and_when_it_ends(failed):
     told = []
     for runs in ([[end]], [[BEGINS], [end._replace(key="1")]]):
         stream = ResponsesStream(id="resp_1", model="m", created=1)
-        frames = stream.start() + b"".join(map(stream.tell, runs)) + stream.finish("stop", USAGE)
+        frames = stream.start() + b"".join(map(stream.feed_events, runs)) + stream.finish("stop", USAGE)
         told.append((frames, stream.response()))
     assert told[0] == told[1]
     assert told[0][1]["output"][0]["status"] == ("failed" if failed else "completed")
@@ -98,7 +98,7 @@ def test_items_of_responses_keep_their_places_while_runs_go_on():
     said = hs.ContentDelta("Hi", "final")
     more = hs.ContentDelta(" there", "final")
     runs = [BEGINS, OTHER, said, OTHER._replace(output="2"), more, RUN._replace(output="1", key="1")]
-    made = payloads(stream.tell(runs) + stream.finish("stop", USAGE))
+    made = payloads(stream.feed_events(runs) + stream.finish("stop", USAGE))
     added = [(one["output_index"], one["item"]["type"]) for one in made if one["type"].endswith("item.added")]
     assert added == [(0, "mcp_call"), (1, "mcp_call"), (2, "message")]
     done = [one["output_index"] for one in made if one["type"].endswith("item.done")]
@@ -113,7 +113,7 @@ def test_items_of_responses_keep_their_places_while_runs_go_on():
 def test_a_run_that_has_not_ended_is_incomplete_in_the_end(end):
     stream = ResponsesStream(id="resp_1", model="m", created=1)
     stream.start()
-    frames = stream.tell([BEGINS, OTHER])
+    frames = stream.feed_events([BEGINS, OTHER])
     frames += stream.finish("stop", USAGE) if end == "finish" else stream.error("no")
     made = payloads(frames)
     assert [one["item"]["status"] for one in made if one["type"].endswith("item.done")] == ["incomplete"] * 2
@@ -124,7 +124,7 @@ def test_messages_say_a_run_that_begins_and_later_its_result():
     stream = MessagesStream(id="msg_1", model="m")
     stream.start()
     said = hs.ContentDelta("Hi", "final")
-    made = payloads(stream.tell([BEGINS, OTHER, said, OTHER._replace(output="2"), BEGINS._replace(output="1")]))
+    made = payloads(stream.feed_events([BEGINS, OTHER, said, OTHER._replace(output="2"), BEGINS._replace(output="1")]))
     blocks = [one["content_block"] for one in made if one["type"] == "content_block_start"]
     first, second, text, *results = blocks
     assert [first["name"], second["name"], text["type"]] == ["look", "listen", "text"]
@@ -147,7 +147,7 @@ def test_messages_say_a_run_that_begins_and_later_its_result():
 def test_messages_say_a_run_as_two_blocks(arguments, given):
     stream = MessagesStream(id="msg_1", model="m")
     stream.start()
-    made = payloads(stream.tell([RUN._replace(arguments=arguments), RUN]))
+    made = payloads(stream.feed_events([RUN._replace(arguments=arguments), RUN]))
     assert [one["type"] for one in made] == ["content_block_start", "content_block_stop"] * 4
     assert [one["index"] for one in made] == [0, 0, 1, 1, 2, 2, 3, 3]
     use, result, second, _ = (one["content_block"] for one in made[::2])
@@ -160,7 +160,7 @@ def test_messages_say_a_run_as_two_blocks(arguments, given):
 def test_a_run_closes_what_is_open():
     stream = ResponsesStream(id="resp_1", model="m", created=1)
     stream.start()
-    made = payloads(stream.tell([hs.ContentDelta("Hi", "final", 0, 1), RUN]))
+    made = payloads(stream.feed_events([hs.ContentDelta("Hi", "final", 0, 1), RUN]))
     done = [one["item"]["type"] for one in made if one["type"] == "response.output_item.done"]
     assert done == ["message", "mcp_call"]
 
@@ -168,18 +168,18 @@ def test_a_run_closes_what_is_open():
 def test_telling_before_the_start_or_after_the_end_is_refused():
     stream = ChatStream(id="chatcmpl-1", model="m", created=1)
     with pytest.raises(ValueError, match=r"start|end"):
-        stream.tell([RUN])
+        stream.feed_events([RUN])
     stream.start()
     stream.finish()
     with pytest.raises(ValueError, match=r"start|end"):
-        stream.tell([RUN])
+        stream.feed_events([RUN])
 
 
 @pytest.mark.parametrize("api", APIS)
 def test_a_stream_that_was_told_ends_once(api):
     stream = stream_over(hs.Parser(), api)
     stream.start()
-    stream.tell([hs.ContentDelta("Hi", "final")])
+    stream.feed_events([hs.ContentDelta("Hi", "final")])
     stream.finish("stop")
     with pytest.raises(ValueError, match="ended"):
         stream.finish("stop")
@@ -189,7 +189,7 @@ def test_a_stream_that_was_told_ends_once(api):
 @pytest.mark.parametrize("more", ["", "<|channel|>final<|message|> the"], ids=["told", "and tokens"])
 def test_what_was_left_open_is_in_the_response(api, more):
     stream = stream_over(hs.Parser(), api)
-    frames = stream.start() + stream.tell([hs.ContentDelta("Hi", "final")])
+    frames = stream.start() + stream.feed_events([hs.ContentDelta("Hi", "final")])
     frames += stream.feed_text(more + "<|re" if more else "") + stream.finish("length")
     said = "Hi the<|re" if more else "Hi"
     whole = json.dumps(stream.response(), ensure_ascii=False)
@@ -200,6 +200,6 @@ def test_what_was_left_open_is_in_the_response(api, more):
 def test_what_is_no_event_is_refused():
     stream = ChatStream(id="chatcmpl-1", model="m", created=1)
     stream.start()
-    with pytest.raises(TypeError, match=r"^tell\(\) takes events and ToolRuns, not int$"):
-        stream.tell([hs.ContentDelta("Hi", "final"), 42])
+    with pytest.raises(TypeError, match=r"^feed_events\(\) takes events and ToolRuns, not int$"):
+        stream.feed_events([hs.ContentDelta("Hi", "final"), 42])
     assert stream.finish("stop").count(b"Hi") == 0

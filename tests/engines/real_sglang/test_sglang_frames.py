@@ -91,7 +91,7 @@ def test_two_choices(server):
 def test_what_is_left_to_sglang_is_streamed_by_it_and_logged_once(server, caplog):
     host = server("qwen3", "frames")
     host.play(ids_of("qwen3", TEXT, stops=True))
-    host.app.state.openai_serving_chat._harmonystream_frames._told.clear()
+    host.app.state.openai_serving_chat._harmonystream_frames._logged.clear()
     with caplog.at_level(logging.INFO, "sglang.harmonystream"):
         for _ in range(2):
             said = chat_stream(host, extra_body={"separate_reasoning": False})

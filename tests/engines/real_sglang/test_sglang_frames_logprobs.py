@@ -74,7 +74,7 @@ def test_choices_and_a_stop_string_that_begins_inside_a_token(server, kind):
 def test_the_frames_with_log_probabilities_are_ours(server):
     host = server("qwen3", "frames")
     host.play(ids_of(host.family, OUTPUT, stops=True))
-    host.app.state.openai_serving_chat._harmonystream_frames._told.clear()
+    host.app.state.openai_serving_chat._harmonystream_frames._logged.clear()
     made = chunks(host, logprobs=True)
-    assert not host.app.state.openai_serving_chat._harmonystream_frames._told
+    assert not host.app.state.openai_serving_chat._harmonystream_frames._logged
     assert "matched_stop" not in made[1].choices[0].model_fields_set

@@ -1,4 +1,4 @@
-"""What a parser has said of a stream, pieced together, and whether that is right."""
+"""The output of a parser, pieced together, and whether it is right."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from bench.worker import interpreter
 
 
-class Said:
+class Output:
     """Keeps pieces of text alone: kept objects would make the garbage collector expensive for the parser."""
 
     def __init__(self) -> None:
@@ -47,19 +47,19 @@ class Said:
         return ", ".join(faults)
 
 
-def said_in(frames: Iterable[bytes]) -> Said:
+def output_of(frames: Iterable[bytes]) -> Output:
     """What the chunks of a chat completion say. Raises `ValueError` if they are not whole: [DONE] is the last."""
-    said = Said()
+    output = Output()
     *chunks, done, rest = b"".join(frames).decode().split("\n\n")
     if (done, rest) != ("data: [DONE]", ""):
         raise ValueError(f"the response ends with {done!r}")
     for chunk in chunks:
         for choice in json.loads(chunk.removeprefix("data: "))["choices"]:
             delta = choice["delta"]
-            said.text(delta.get("reasoning"), delta.get("content"))
+            output.text(delta.get("reasoning"), delta.get("content"))
             for call in delta.get("tool_calls") or ():
-                said.call(call["index"], call["function"].get("name"), call["function"].get("arguments"))
-    return said
+                output.call(call["index"], call["function"].get("name"), call["function"].get("arguments"))
+    return output
 
 
 def parsed(text: str) -> Any:
@@ -73,7 +73,7 @@ def parsed(text: str) -> Any:
 def served(name: str, version: str, reader_of: Callable[[dict[str, Any]], Any]) -> tuple[Callable[..., Any], ...]:
     """The functions of a side that the parent calls: about, load and again.
 
-    A reader has `read()`, which gives nanoseconds per token, and `check()`, which also gives what was said, or None.
+    A reader has `read()`, which gives nanoseconds per token, and `check()`, which also gives the output or None.
     """
     readers: dict[str, Any] = {}
 
@@ -84,8 +84,8 @@ def served(name: str, version: str, reader_of: Callable[[dict[str, Any]], Any]) 
         reader = readers[stream["name"]] = reader_of(stream)
         gc.collect()
         gc.freeze()  # as a server does after its start: the collector no longer looks at what is loaded
-        said, took = reader.check()
-        return {"took": took, "wrong": "" if said is None else said.wrong(stream["expected"])}
+        output, took = reader.check()
+        return {"took": took, "wrong": "" if output is None else output.wrong(stream["expected"])}
 
     def again(stream_name: str) -> float:
         took: float = readers[stream_name].read()
