@@ -27,9 +27,9 @@ OWN = (
 OURS_DIFFERS = """\
 These are outputs whose meaning is known, and that we read otherwise:
 
-- A marker in prose that looks like a call's closer, or one that may not be shown at all, is dropped as a stray marker
-  ([What is repaired](formats.md#what-is-repaired-what-is-refused)). Models write stray closers more often than they
-  speak of them. With ids, a mention in ordinary tokens is text in the formats whose markers are control tokens.
+- A marker in prose that may not be shown at all, such as a closer with a bar, is dropped as a stray marker
+  ([What is repaired](formats.md#what-is-repaired-what-is-refused)). With ids, a mention in ordinary
+  tokens is text in the formats whose markers are control tokens.
 - In formats that begin a call with its name alone (`glm`, `poolside_v1`, `iquest_q1`, `k2_horizon`), a call of an
   unknown tool without arguments is text, because `<tool_call>word</tool_call>` may be prose.
 - An opener that one word and the end of the output follow is a call that was cut (`unfinished-header`): both are

@@ -119,6 +119,34 @@ def test_sentences_around_thoughts_and_stray_closers_have_a_gap(name):
         assert (done.content.split(), done.reasoning.split()) == ([*said, "Bye."], thought), text
 
 
+def closers_of(row: Format) -> list[str]:
+    """The closers of calls and sections that look like tags, without a bar."""
+    closers = {first(pair[-1]) for pair in (row.section, row.call) if pair}
+    return sorted(one for one in closers if one.startswith("</") and not {"|", "｜"} & {*one})
+
+
+@pytest.mark.parametrize("name", [name for name in TAG_FORMATS if closers_of(row_of(name))])
+def test_a_closer_in_a_sentence_is_text(name):
+    random, row = Random(name), row_of(name)
+    for closer in closers_of(row):
+        if row.section and row.bare == "no" and closer == first((row.call or [""])[-1]):
+            continue  # it is text everywhere outside of a section
+        for _ in range(20):
+            before = random.choice(["The", "One writes", "- 1, 2:", "«"])
+            after = random.choice([" tag ends it.", ".", ", then", ": so", "` is code", '" it said', "» is", "’ is"])
+            fence = f"Look:\n```xml\n{closer}\n```\nSo."
+            for text in (f"{before} {closer}{after}", f"Hi.\n{before}{closer}{after}", fence):
+                at = random.randint(0, len(text))
+                parser = hs.Parser(name, tools=["f"])
+                events = [*parser.feed_text(text[:at]), *parser.feed_text(text[at:]), *parser.finish("stop")]
+                content = "".join(event.text for event in events if isinstance(event, hs.ContentDelta))
+                assert (content, parser.deviations) == (text, ()), (text, at)
+        for text in (f"Hi.\n{closer}\nBye.", f"Hi. {closer}", f"Hi. {closer} Bye.", f"{closer} bye"):
+            done = hs.parse(text, name, tools=["f"])
+            assert closer not in done.content, text
+            assert [deviation.code for deviation in done.deviations] == ["stray-closer"], text
+
+
 @pytest.mark.parametrize("name", [name for name in THINKING if first((row_of(name).think or [""])[1]).startswith("</")])
 def test_no_answer_is_lost_behind_a_misspelt_closer_of_thoughts(name):
     random, opener = Random(name), first((row_of(name).think or [""])[0])

@@ -222,7 +222,7 @@ def test_strict_accepts_what_breaks_no_rule(case, stream, at):
 def test_an_error_carries_what_was_parsed_before_it(reason):
     parser = hs.Parser("hermes", strict=True)
     with pytest.raises(hs.errors.ParseError) as caught:
-        parser.feed_text("<think>Hm</think>Hi</tool_call>")
+        parser.feed_text("<think>Hm</think>Hi</tool_call>\n")
     assert caught.value.events == (
         hs.MessageStart("assistant"),
         hs.ReasoningDelta("Hm", 7, 9),

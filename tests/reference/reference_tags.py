@@ -403,8 +403,16 @@ class Machine(Fences, Elements, Lists):
         if self.mentions and not self.text.is_id(mark):
             self.mentions -= 1
             return self.byte(mark.start)
+        if not self.text.is_id(mark) and not self.text.is_rare(mark) and self.is_in_sentence(mark):
+            return self.byte(mark.start)
         self.log.note("stray-closer", mark.start)
         return self.act(mark.start, mark.stop)
+
+    def is_in_sentence(self, mark: Marker) -> bool:
+        """Does the text only mention the closer of a call or section?"""
+        if self.fence:
+            return True
+        return not self.begins_line(mark.start) and self.text.goes_on(mark.stop, self.text.limit(mark.start))
 
     def opener(self, mark: Marker) -> int:
         if mark.start in self.text.named and mark.kind == "call_open" and self.row.bare == "no" and self.row.section:

@@ -311,6 +311,10 @@ class Text:
             return limit == len(self)
         return re.match("[0-9A-Za-z\x80-\xff]", following[1:]) is None
 
+    def goes_on(self, i: int, limit: int) -> bool:
+        """Does a sentence go on at `i`?"""
+        return self.is_quote(i, limit) or re.match("[.,;:!?)]| [a-z]", "".join(self.s[i:limit])) is not None
+
     def ends_code(self, i: int, origin: int) -> bool:
         """Do one or two backquotes at `i` close inline code? Not if they open some, which their line closes."""
         stop = i

@@ -1,7 +1,7 @@
 # Does text only mention a marker (docs/tags.md, 3)? A person who writes about tags puts them between quotes.
 
 from libc.stdint cimport uint8_t, uint64_t
-from libc.string cimport memcmp
+from libc.string cimport memchr, memcmp
 from harmonystream._native.core.types cimport Literal, STOP, THINK_CLOSE, TagTable
 from harmonystream._native.tags.lookahead cimport look_stop
 from harmonystream._native.tags.view cimport *
@@ -51,6 +51,21 @@ cdef inline int look_quote(const View* v, Py_ssize_t i, Py_ssize_t origin) noexc
     if ch == 0xE2:
         return YES if v.p[i + 2] == 0x99 or v.p[i + 2] == 0x9D else NO       # U+2019, U+201D
     return YES if v.p[i + 2] == 0x8D or v.p[i + 2] == 0x8F else NO           # U+300D, U+300F
+
+
+cdef inline int look_sentence(const View* v, Py_ssize_t i, Py_ssize_t origin) noexcept nogil:
+    """Does a sentence go on at i: a closing quote, a mark of punctuation, or a space and a small letter?"""
+    cdef int verdict = look_quote(v, i, origin)
+    cdef Py_ssize_t n = limit(v, origin)
+    if verdict != NO or i >= n or is_special(v, i):
+        return verdict
+    if memchr(b".,;:!?)", v.p[i], 7) != NULL:
+        return YES
+    if v.p[i] != c' ':
+        return NO
+    if i + 1 == n:
+        return NO if v.end else undecided(v, origin)
+    return YES if c'a' <= v.p[i + 1] <= c'z' and not is_special(v, i + 1) else NO
 
 
 cdef inline int look_code_end(const View* v, Py_ssize_t i, Py_ssize_t origin) noexcept nogil:

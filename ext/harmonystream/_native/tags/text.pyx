@@ -399,9 +399,15 @@ cdef int look_mention(Stream* s, const View* v, const TagTable* row, int k) noex
         # In thoughts it counts at once: a server that constrains the answer asks after each token whether it has begun.
         if row.mentions and not (g.reasoning or g.line_start or g.newlines) and not is_rare(literal.text, literal.n):
             return look_code_end(v, v.i + literal.n, v.i)
-    if (literal.role == SECTION_CLOSE or literal.role == CALL_CLOSE) and g.mentions:
-        g.mentions -= 1
-        return YES
+    if literal.role == SECTION_CLOSE or literal.role == CALL_CLOSE:
+        if g.mentions:
+            g.mentions -= 1
+            return YES
+        if is_rare(literal.text, literal.n):
+            return NO
+        if g.fence:
+            return YES
+        return NO if g.line_start or g.newlines else look_sentence(v, v.i + literal.n, v.i)
     return YES if literal.role == NAME_END and g.mentions else NO
 
 
