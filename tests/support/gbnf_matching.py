@@ -6,6 +6,7 @@ As in llama.cpp, a state is a set of stacks. A stack is what is left of a rule, 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
@@ -38,17 +39,58 @@ class Stack:
         self.item, self.rest = item, rest
 
 
+State: TypeAlias = "frozenset[Stack | None]"
+
+
 class Rules:
-    """The rules of a grammar: of each name, the sequences that it may be."""
+    """The rules of a grammar: of each name, the sequences that it may be.
+
+    What follows a state is remembered, so that several outputs of one grammar take less time than the first one.
+    """
 
     def __init__(self, text: str) -> None:
         self.rules: dict[str, list[tuple[Item, ...]]] = {}
         self._made: dict[tuple[int, int, Stack | None], Stack] = {}
+        self._after: dict[tuple[State, str], State] = {}
+        self._ascii: dict[State, frozenset[str]] = {}
         for line in text.splitlines():
             name, _, body = line.partition(" ::= ")
             self._tokens, self._at = _tokens(body), 0
             self.rules[name] = self._ways()
             assert self._at == len(self._tokens), body
+        self.start = self._opened([self.stack(_ROOT, 0, None)])
+
+    def after(self, state: State, character: str) -> State:
+        """The state after a character; empty if it may not come."""
+        found = self._after.get((state, character))
+        if found is None:
+            rests = [one.rest for one in state if one is not None and one.item.has(character)]  # type: ignore[union-attr]
+            found = self._after[state, character] = self._opened(rests)
+        return found
+
+    def ascii(self, state: State) -> frozenset[str]:
+        """The ASCII characters that may come."""
+        found = self._ascii.get(state)
+        if found is None:
+            items = {one.item for one in state if one is not None}
+            found = self._ascii[state] = frozenset().union(*map(_ascii_of, items))  # type: ignore[arg-type]
+        return found
+
+    def _opened(self, stacks: Iterable[Stack | None]) -> State:
+        """Until each stack begins with a character, or is empty."""
+        todo = list(stacks)
+        seen, made = set(todo), set()
+        while todo:
+            stack = todo.pop()
+            if stack is None or isinstance(stack.item, Set):
+                made.add(stack)
+                continue
+            for way in self.rules[stack.item]:
+                new = self.stack(way, 0, stack.rest)
+                if new not in seen:
+                    seen.add(new)
+                    todo.append(new)
+        return frozenset(made)
 
     def stack(self, way: tuple[Item, ...], at: int, after: Stack | None) -> Stack | None:
         """That of the rest of a sequence."""
@@ -118,6 +160,11 @@ def rules_of(text: str) -> Rules:
     return Rules(text)
 
 
+@lru_cache(1024)
+def _ascii_of(item: Set) -> frozenset[str]:
+    return frozenset(one for one in map(chr, range(128)) if item.has(one))
+
+
 _ROOT = ("root",)
 
 
@@ -126,40 +173,28 @@ class Gbnf:
 
     def __init__(self, text: str) -> None:
         self._rules = rules_of(text)
-        self._stacks: set[Stack | None] = set()
-        self._open([self._rules.stack(_ROOT, 0, None)])
+        self._state = self._rules.start
 
     @property
     def may_end(self) -> bool:
-        return None in self._stacks
+        return None in self._state
 
-    def may(self, character: str) -> bool:
-        return any(stack is not None and stack.item.has(character) for stack in self._stacks)  # type: ignore[union-attr]
+    def ascii(self) -> frozenset[str]:
+        """The ASCII characters that may come next."""
+        return self._rules.ascii(self._state)
+
+    def may(self, text: str) -> bool:
+        """May this come next?"""
+        state = self._state
+        for character in text:
+            state = self._rules.after(state, character)
+        return bool(state)
 
     def take(self, text: str) -> bool:
         """Goes on; False if this may not come, and then nothing may."""
         for character in text:
-            self._open([one.rest for one in self._stacks if one is not None and one.item.has(character)])  # type: ignore[union-attr]
-        return bool(self._stacks)
-
-    def fork(self) -> Gbnf:
-        made = Gbnf.__new__(Gbnf)
-        made._rules, made._stacks = self._rules, set(self._stacks)
-        return made
-
-    def _open(self, todo: list[Stack | None]) -> None:
-        """Until each stack begins with a character, or is empty."""
-        seen, self._stacks = set(todo), set()
-        while todo:
-            stack = todo.pop()
-            if stack is None or isinstance(stack.item, Set):
-                self._stacks.add(stack)
-                continue
-            for way in self._rules.rules[stack.item]:
-                new = self._rules.stack(way, 0, stack.rest)
-                if new not in seen:
-                    seen.add(new)
-                    todo.append(new)
+            self._state = self._rules.after(self._state, character)
+        return bool(self._state)
 
 
 def _tokens(body: str) -> list[tuple[str, str]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import jsonschema_rs
 import llguidance
@@ -74,6 +74,7 @@ def markers(format: str) -> tuple[list[bytes], list[bytes]]:
     return [one.encode() for one in every if one], [one.encode() for one in closers if one]
 
 
+@cache
 def vocab_of(format: str, *, control: bool = True, stop: str = END) -> tuple[hs.Vocab, int]:
     """All bytes, the markers as control tokens or as plain ones, and a token that ends an answer, with its id.
 
@@ -103,6 +104,9 @@ class Cursor(Protocol):
 
     def take(self, tid: int) -> None: ...
 
+    def again(self) -> Cursor:
+        """One that follows another output of the same grammar, from its beginning."""
+
 
 def _ids(bits: Any) -> list[int]:
     return np.nonzero(np.unpackbits(np.frombuffer(bits, dtype=np.uint8), bitorder="little"))[0].tolist()  # type: ignore[no-any-return]
@@ -111,9 +115,16 @@ def _ids(bits: Any) -> list[int]:
 class _Lark:
     beyond = False
 
-    def __init__(self, grammar: hs.grammars.Grammar, vocab: hs.Vocab, end: int) -> None:
-        self._matcher = grammar.matcher(vocab, [end])
+    def __init__(self, begun: hs.grammars.Matcher) -> None:
+        self._begun, self._matcher = begun, begun.fork()
         self.take = self._matcher.take
+
+    @classmethod
+    def of(cls, grammar: hs.grammars.Grammar, vocab: hs.Vocab, end: int) -> _Lark:
+        return cls(grammar.matcher(vocab, [end]))
+
+    def again(self) -> _Lark:
+        return _Lark(self._begun)
 
     def allowed(self) -> list[int]:
         return _ids(self._matcher.allowed())
@@ -124,12 +135,19 @@ class _Tag:
 
     beyond = False
 
-    def __init__(self, grammar: hs.grammars.Grammar, vocab: hs.Vocab, end: int) -> None:
+    def __init__(self, compiled: Any, size: int) -> None:
         import xgrammar
 
-        compiled = _compiler(vocab, end).compile_structural_tag(grammar.structural_tag(vocab))
+        self._compiled, self._size = compiled, size
         self._matcher = xgrammar.GrammarMatcher(compiled)
-        self._bits = xgrammar.allocate_token_bitmask(1, len(vocab))
+        self._bits = xgrammar.allocate_token_bitmask(1, size)
+
+    @classmethod
+    def of(cls, grammar: hs.grammars.Grammar, vocab: hs.Vocab, end: int) -> _Tag:
+        return cls(_compiler(vocab, end).compile_structural_tag(grammar.structural_tag(vocab)), len(vocab))
+
+    def again(self) -> _Tag:
+        return _Tag(self._compiled, self._size)
 
     def allowed(self) -> list[int]:
         self._matcher.fill_next_token_bitmask(self._bits)
@@ -153,15 +171,21 @@ class _Gbnf:
 
     beyond = True
 
-    def __init__(self, grammar: hs.grammars.Grammar, vocab: hs.Vocab, end: int) -> None:
-        self._matcher, self._vocab, self._end = Gbnf(grammar.gbnf()), vocab, end
-        self._marks = range(256, end)
+    def __init__(self, grammar: str, vocab: hs.Vocab, end: int) -> None:
+        self._grammar, self._vocab, self._end = grammar, vocab, end
+        self._matcher = Gbnf(grammar)
+        self._marks = {tid: vocab.token_bytes(tid).decode() for tid in range(256, end)}
+
+    @classmethod
+    def of(cls, grammar: hs.grammars.Grammar, vocab: hs.Vocab, end: int) -> _Gbnf:
+        return cls(grammar.gbnf(), vocab, end)
+
+    def again(self) -> _Gbnf:
+        return _Gbnf(self._grammar, self._vocab, self._end)
 
     def allowed(self) -> list[int]:
-        found = [byte for byte in range(128) if self._matcher.may(chr(byte))]
-        for tid in self._marks:
-            text = self._vocab.token_bytes(tid).decode()
-            found += [tid] * (self._matcher.may(text[0]) and self._matcher.fork().take(text))
+        found = sorted(map(ord, self._matcher.ascii()))
+        found += [tid for tid, text in self._marks.items() if self._matcher.may(text)]
         return found + [self._end] * self._matcher.may_end
 
     def take(self, tid: int) -> None:
@@ -169,25 +193,33 @@ class _Gbnf:
 
 
 BACKENDS: dict[str, Callable[[hs.grammars.Grammar, hs.Vocab, int], Cursor]] = {
-    "llguidance": _Lark,
-    "xgrammar": _Tag,
-    "gbnf": _Gbnf,
+    "llguidance": _Lark.of,
+    "xgrammar": _Tag.of,
+    "gbnf": _Gbnf.of,
 }
 
 
 # --- walks ---
 
 
-def _begun(markers_: Iterable[bytes], tail: bytes, may: set[int]) -> int | None:
+@cache
+def _beginnings(format: str, closing: bool) -> tuple[dict[bytes, list[int]], range]:
+    """The bytes that continue each beginning of a marker, and the lengths of the beginnings."""
+    found: dict[bytes, list[int]] = {}
+    for marker in markers(format)[closing]:
+        for n in range(1, len(marker)):
+            found.setdefault(marker[:n], []).append(marker[n])
+    return found, range(max(map(len, found), default=0), 0, -1)
+
+
+def _begun(format: str, closing: bool, tail: bytes, may: set[int]) -> int | None:
     """The byte that continues the longest beginning of a marker at the end of what was written."""
-    best = (0, -1)
-    for marker in markers_:
-        for n in range(min(len(marker) - 1, len(tail)), 0, -1):
-            if tail.endswith(marker[:n]):
-                if marker[n] in may:
-                    best = max(best, (n, marker[n]))
-                break
-    return best[1] if best[0] else None
+    beginnings, lengths = _beginnings(format, closing)
+    for n in lengths:
+        for byte in beginnings.get(tail[-n:], ()):
+            if byte in may:
+                return byte
+    return None
 
 
 def ids_walk(cursor: Cursor, vocab: hs.Vocab, end: int, format: str, dice: random.Random) -> list[int] | None:
@@ -213,7 +245,7 @@ def ids_walk(cursor: Cursor, vocab: hs.Vocab, end: int, format: str, dice: rando
         if dice.random() < (0.7 if closing else 0.3):
             chosen = _some(dice, may, [marks[one] for one in wanted if one in marks])
         if chosen is None and dice.random() < 0.97:
-            chosen = _begun(wanted, tail, may)
+            chosen = _begun(format, closing, tail, may)
         if chosen is None and dice.random() < (0.7 if closing else 0.3):
             chosen = _some(dice, may, b'"}])\n' if closing else b'"}]>)<\n,')
         if chosen is None and dice.random() < 0.5:
@@ -321,8 +353,11 @@ ANSWER: dict[str, Any] = {
 CHOICES = ("required", "auto", "none", "named", "allowed", "answer")
 
 
-def random_walk(format: str, choice: str, backend: str, seed: object, *, control: bool) -> tuple[str, list[str]] | None:
-    """One walk through a random grammar, and what is wrong with it; None: it did not end in time.
+Walk: TypeAlias = "tuple[str, list[str]] | None"  # a text, and what is wrong with it; None: it did not end in time
+
+
+def random_walks(format: str, choice: str, backend: str, seed: object, times: int, *, control: bool) -> Iterator[Walk]:
+    """Walks through one random grammar.
 
     choice: one of CHOICES. control: markers are control tokens, as long as the backend knows any.
     """
@@ -344,19 +379,27 @@ def random_walk(format: str, choice: str, backend: str, seed: object, *, control
     if header or format_of(format).think is None:  # type: ignore[union-attr]
         options["start"] = "content"
     vocab, end = vocab_of(format, control=control and backend != "gbnf")
-    grammar = hs.grammar(format, tools, **options)
-    ids = ids_walk(BACKENDS[backend](grammar, vocab, end), vocab, end, format, dice)
-    if ids is None:
-        return None
     start: Any = options["start"]
-    output: Any = ids if (control or header) and backend != "gbnf" else _text(vocab, ids)
-    found = hs.parse(output, format, vocab=vocab, tools=tools, start="auto" if header else start)
-    wrong = faults_of(found, [one for one in tools if one["function"]["name"] in allowed], choice, preambles=header)
-    if not options["parallel"] and len(found.tool_calls) > 1:
-        wrong.append(f"{len(found.tool_calls)} calls")
-    if options["reasoning"] == "none" and start == "content" and found.reasoning.strip():
-        wrong.append(f"reasoning {found.reasoning!r}")
-    return _text(vocab, ids), wrong
+    cursor = BACKENDS[backend](hs.grammar(format, tools, **options), vocab, end)
+    for _ in range(times):
+        cursor = cursor.again()
+        ids = ids_walk(cursor, vocab, end, format, dice)
+        if ids is None:
+            yield None
+            continue
+        output: Any = ids if (control or header) and backend != "gbnf" else _text(vocab, ids)
+        found = hs.parse(output, format, vocab=vocab, tools=tools, start="auto" if header else start)
+        wrong = faults_of(found, [one for one in tools if one["function"]["name"] in allowed], choice, preambles=header)
+        if not options["parallel"] and len(found.tool_calls) > 1:
+            wrong.append(f"{len(found.tool_calls)} calls")
+        if options["reasoning"] == "none" and start == "content" and found.reasoning.strip():
+            wrong.append(f"reasoning {found.reasoning!r}")
+        yield _text(vocab, ids), wrong
+
+
+def random_walk(format: str, choice: str, backend: str, seed: object, *, control: bool) -> Walk:
+    """One of them."""
+    return next(random_walks(format, choice, backend, seed, 1, control=control))
 
 
 def _text(vocab: hs.Vocab, ids: Sequence[int]) -> str:
