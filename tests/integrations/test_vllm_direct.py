@@ -91,7 +91,7 @@ def vllm(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, name, SimpleNamespace())
     found = SimpleNamespace(IncrementalDetokenizer=Detokenizer)
     monkeypatch.setitem(sys.modules, "vllm.v1.engine.detokenizer", found)
-    monkeypatch.setattr(module, "_TOLD", set())
+    monkeypatch.setattr(module, "_LOGGED", set())
 
 
 class Client:
