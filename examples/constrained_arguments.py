@@ -4,7 +4,6 @@ then noise; the arguments are valid anyway. python examples/constrained_argument
 import random
 
 import harmonystream as hs
-from harmonystream.formats import format_of
 from harmonystream.regions import Region
 
 VOCAB, HEADER = hs.vocab.o200k_harmony(), "<|channel|>commentary to=functions.set_lamp <|constrain|>json<|message|>"
@@ -22,14 +21,14 @@ def model(generated, allowed):  # a real one has logits: what is not allowed get
     return random.choice([tid for tid in may if tid in NOISE] or may)
 
 
-def answer(prompt="<|start|>assistant"):
-    parser, generated, matcher, place = hs.Parser("harmony", VOCAB, tools=TOOLS), [], None, None
+def answer():
+    prompt = hs.render("Light, please.", tools=TOOLS, model="gpt-oss")
+    parser, generated, matcher, place = prompt.parser(), [], None, None
     while not generated or generated[-1] not in parser.stop_ids:
         if parser.grammar_at() is not place:  # the same object while nothing changes
             place, matcher = parser.grammar_at(), None
             if place.region is Region.ARGUMENTS:
-                text = prompt + b"".join(map(VOCAB.token_bytes, generated)).decode()
-                here = hs.prompts.Prompt(text, None, format_of("harmony"))
+                here = prompt.continue_with(generated)
                 matcher = hs.grammar("harmony", TOOLS, choice=place.tool, prompt=here).matcher(VOCAB)
         generated.append(model(generated, matcher and matcher.allowed()))
         parser.feed(generated[-1])

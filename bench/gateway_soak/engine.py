@@ -47,7 +47,7 @@ def events(number: int) -> list[bytes]:
 
 def number_of(body: bytes) -> int:
     ids = json.loads(body)["prompt"]
-    text = b"".join(map(hs.vocab.o200k_harmony().token_bytes, ids)).decode()
+    text = hs.vocab.o200k_harmony().decode(ids)
     return int(re.findall(r"number (\d+)", text)[-1])
 
 

@@ -146,7 +146,8 @@ class Generation:
 
     @property
     def usage(self) -> dict[str, Any]:
-        """The engine's usage. If it gave none, ids are counted. For text, items are counted, which is a lower bound."""
-        if self._end.usage:
-            return dict(self._end.usage)
-        return chat_usage(self._prompt_tokens, self._texts or self.parser.usage.total)
+        """The engine's usage. What it does not count is counted here: ids, or items of text, which is a lower bound."""
+        given = dict(self._end.usage or {})
+        counted = {"prompt_tokens": self._prompt_tokens, "completion_tokens": self._texts or self.parser.usage.total}
+        counted.update((name, given[name]) for name in counted if type(given.get(name)) is int)
+        return {**given, **chat_usage(**counted)}

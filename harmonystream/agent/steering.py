@@ -249,14 +249,11 @@ class _Course:
 
     def prompt(self) -> Prompt:
         """The prompt, followed by the output so far."""
-        ids = None if self._prompt.ids is None or self._as_text else [*self._prompt.ids, *self._ids]
-        written = "".join(self._texts) or self._spelled()
-        begun = len(written) if ids is None else len(self._ids)
-        return replace(self._prompt, ids=ids, text=self._prompt.text + written, begun=begun)
-
-    def _spelled(self) -> str:
-        vocab = self._prompt.vocab
-        return "" if vocab is None else b"".join(map(vocab.token_bytes, self._ids)).decode("utf-8", "replace")
+        prompt = self._prompt
+        if prompt.ids is not None and not self._as_text:
+            return prompt.continue_with(self._ids)
+        spelled = "" if prompt.vocab is None else prompt.vocab.decode(self._ids)
+        return prompt.continue_with("".join(self._texts) or spelled)
 
     def sampling(self) -> Sampling:
         extra = self._sampling.extra

@@ -56,7 +56,7 @@ def render_many(
     regions: Collection[Region] = TRAINED,
     roles: Collection[str] = ("assistant",),
     threads: int = 0,
-    progress: Callable[[int], object] | None = None,
+    progress: Callable[[int, int | None], object] | None = None,
     reasoning: str | None = None,
     thinking: bool | None = None,
     date: datetime.date | str | None = "today",
@@ -81,7 +81,8 @@ def render_many(
     regions: which of the assistant's tokens are learned, for "mask". roles: whose messages are learned. In Harmony,
         other roles than the assistant are possible, too. A message with `"weight": 0` is not learned.
     threads: how many chunks of rows are rendered at the same time. Tokenizers run without the GIL. 0: one per core.
-    progress: called after each chunk with the number of finished rows.
+    progress: called after each chunk with the number of finished rows and of all rows. The latter is None if
+        `conversations` has no length, such as a file.
 
     If a row cannot be rendered, all its columns are null except its error. Raises what `render` raises for its options,
     and ValueError for unknown fields and roles, or for labels in a format without turns.
@@ -102,7 +103,7 @@ def render_many(
         training=training,
         **more,
     )
-    pieces = list(_counted(in_order(plan.chunk, in_chunks(conversations), threads), progress))
+    pieces = list(_counted(in_order(plan.chunk, in_chunks(conversations), threads), conversations, progress))
     return _table(pieces, fields)
 
 
@@ -115,7 +116,7 @@ def render_chunks(
     roles: Collection[str] = ("assistant",),
     training: bool = True,
     threads: int = 0,
-    progress: Callable[[int], object] | None = None,
+    progress: Callable[[int, int | None], object] | None = None,
     **options: Any,
 ) -> ParsedChunks:
     """`render_many` as a stream of chunks of rows, for data sets that do not fit into memory.
@@ -124,17 +125,19 @@ def render_chunks(
     `render_many`.
     """
     plan = _plan(tools, fields, regions, roles, training=training, **options)
-    chunks = _counted(in_order(plan.chunk, in_chunks(conversations), threads), progress)
+    chunks = _counted(in_order(plan.chunk, in_chunks(conversations), threads), conversations, progress)
     return ParsedChunks(_table([], fields), (_table([chunk], fields) for chunk in chunks))
 
 
-def _counted(chunks: Iterable[_Chunk], progress: Callable[[int], object] | None) -> Iterator[_Chunk]:
-    """The chunks. After each one, `progress` is called with the number of finished rows."""
-    done = 0
+def _counted(
+    chunks: Iterable[_Chunk], conversations: Any, progress: Callable[[int, int | None], object] | None
+) -> Iterator[_Chunk]:
+    """The chunks. After each one, `progress` is called with the number of finished rows and of all rows."""
+    done, total = 0, len(conversations) if hasattr(conversations, "__len__") else None
     for chunk in chunks:
         done += chunk.rows
         if progress is not None:
-            progress(done)
+            progress(done, total)
         yield chunk
 
 

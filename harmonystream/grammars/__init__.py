@@ -194,7 +194,8 @@ def grammar(
     answer: the JSON Schema of an answer. Then the output is either calls or this answer.
     order: of arguments: "declared", as the schema has them; "any": up to three arguments in any order, and up to six in
     JSON for llguidance and llama.cpp.
-    prompt: used instead of `start`. The prompt may have opened reasoning, or may contain the beginning of the answer.
+    prompt: a `Prompt`, used instead of `start`. It may have opened reasoning, or end with what the model has written so
+    far (`Prompt.continue_with`).
     exact: False: where a schema cannot be kept, the grammar allows more. If a format cannot write a tool's schema at
     all, this tool takes any object. `Grammar.wider` returns what is not kept. True: this is an error.
 
@@ -209,6 +210,8 @@ def grammar(
     check_flag("exact", exact)
     check_mapping("answer", answer)
     begun = ""
+    if isinstance(prompt, (str, list, tuple)):
+        raise TypeError("prompt must be a Prompt, as render() returns it: Prompt.continue_with() adds an output to it")
     if prompt is not None:
         start, begun = _place(row, prompt)
     try:
@@ -325,12 +328,8 @@ def _place(row: Format | HeaderFormat, prompt: Prompt) -> tuple[Literal["content
         if isinstance(begin, str):
             begun = begin
         elif prompt.vocab is not None:
-            begun = _text_of(prompt.vocab, begin)
+            begun = prompt.vocab.decode(begin)
     return "reasoning" if prompt.parser(prompt=bare).region is Region.REASONING else "content", begun
-
-
-def _text_of(vocab: Vocab, ids: Sequence[int]) -> str:
-    return b"".join(map(vocab.token_bytes, ids)).decode("utf-8", "replace")
 
 
 def _functions(tools: Iterable[Any], strict: bool | None, order: str, notes: list[str] | None) -> Iterable[Function]:

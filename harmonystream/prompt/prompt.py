@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from .._native.core.vocab import Vocab
@@ -52,6 +52,22 @@ class Prompt:
         once more.
         """
         return () if self.look is None else self.look(None)
+
+    def continue_with(self, output: str | Sequence[int]) -> Prompt:
+        """This prompt, followed by what the model has written so far, as ids or as text.
+
+        With text the result has no ids. Raises `PromptError` for ids if this prompt has none.
+        """
+        if isinstance(output, str):
+            begun = self.begun if self.ids is None else len(self._spell(self.ids[len(self.ids) - self.begun :]))
+            return replace(self, text=self.text + output, ids=None, begun=begun + len(output))
+        if self.ids is None:
+            raise PromptError("a prompt without ids cannot be continued with ids: pass vocab= to render()")
+        text = self.text + self._spell(output)
+        return replace(self, text=text, ids=[*self.ids, *output], begun=self.begun + len(output))
+
+    def _spell(self, ids: Sequence[int]) -> str:
+        return "" if self.vocab is None else self.vocab.decode(ids)
 
     def parser(self, **options: Any) -> Parser:
         """A parser for what the model generates after this prompt. `options` are those of `Parser`.

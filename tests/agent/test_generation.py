@@ -51,6 +51,14 @@ def test_without_an_end_the_reason_is_the_parser_s():
     assert generation.failure is None
 
 
+@pytest.mark.parametrize("prompt", [9, None, "many"])
+def test_what_an_engine_does_not_count_is_counted(prompt):
+    generation, _ = asyncio.run(read([*IDS, Finished("stop", {"prompt_tokens": prompt, "kind": "x"})]))
+    read_of_it = 9 if prompt == 9 else 3
+    counted = {"prompt_tokens": read_of_it, "completion_tokens": 13, "total_tokens": read_of_it + 13}
+    assert generation.usage == {**counted, "kind": "x"}
+
+
 @pytest.mark.parametrize(
     ("script", "format", "count"), [(IDS, "harmony", 13), (["a", "bc"], "hermes", 2), ([], "hermes", 0)]
 )

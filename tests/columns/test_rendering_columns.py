@@ -267,12 +267,15 @@ def test_chunks_are_made_as_they_are_asked_for_and_memory_stays_bounded():
 
 def test_chunks_are_a_stream_for_arrow_and_progress_is_told():
     talk = [[{"role": "user", "content": f"number {i}"}] for i in range(700)]
-    chunks = render_chunks(talk, format="harmony", date=None, progress=(streamed := []).append)
+    streamed, done, unknown = [], [], []
+    chunks = render_chunks(talk, format="harmony", date=None, progress=lambda *at: streamed.append(at))
     stream = pyarrow.RecordBatchReader.from_stream(chunks)
-    whole = pyarrow.array(render_many(talk, format="harmony", date=None, progress=(done := []).append))
+    whole = pyarrow.array(render_many(talk, format="harmony", date=None, progress=lambda *at: done.append(at)))
+    render_many(iter(talk), format="harmony", date=None, progress=lambda *at: unknown.append(at))
     assert stream.read_all().column("ids").combine_chunks() == whole.field("ids")
     assert streamed == done == sorted(done)
-    assert done[-1] == 700
+    assert done[-1] == (700, 700)
+    assert unknown == [(rows, None) for rows, _ in done]
 
 
 def test_an_open_file_of_json_lines_is_conversations(tmp_path):

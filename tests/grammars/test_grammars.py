@@ -126,6 +126,11 @@ def test_where_the_prompt_leaves_the_model() -> None:
     assert not accepts(never, "<think>Hm.</think>" + HERMES)
 
 
+def test_a_prompt_is_not_its_text() -> None:
+    with pytest.raises(TypeError, match=r"Prompt\.continue_with"):
+        hs.grammar("hermes", [WEATHER], prompt="<think>")  # type: ignore[arg-type]
+
+
 HARMONY = (
     '<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city": "Oslo"}<|call|>',
     '<|channel|>commentary to=functions.get_weather<|constrain|>json<|message|>{"city":"Oslo"}<|call|>',

@@ -278,3 +278,19 @@ def test_what_only_tools_can_declare_is_refused_with_advice():
 
 def test_the_vocabularies_are_those_of_the_templates():
     assert set(ADDED) | {"deepseek"} == set(TEMPLATE)
+
+
+@given(st.text(alphabet="a b<>|é雨🫖"), st.text(alphabet="a b<>|é雨🫖"))
+def test_a_prompt_is_continued_with_ids_or_text(first, second):
+    known = hs.vocab.o200k_harmony()
+    prompt = hs.render("Hi", format="harmony", date=None)
+    ids = [known.encode(text) for text in (first, second)]
+    by_ids = prompt.continue_with(ids[0]).continue_with(ids[1])
+    assert by_ids.ids == [*prompt.ids, *ids[0], *ids[1]]
+    assert by_ids.begun == len(ids[0]) + len(ids[1])
+    assert by_ids.text == prompt.text + first + second
+    for begun in (prompt.continue_with(first), prompt.continue_with(ids[0])):
+        by_text = begun.continue_with(second)
+        assert (by_text.text, by_text.ids, by_text.begun) == (by_ids.text, None, len(first + second))
+    with pytest.raises(hs.errors.PromptError, match="without ids"):
+        by_text.continue_with(ids[0])

@@ -1,5 +1,5 @@
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import final
 
@@ -76,6 +76,8 @@ class Vocab:
         """A hash of 64 bits over the ids, their bytes and flags."""
     def token_bytes(self, tid: int, /) -> bytes:
         """The bytes of an id; for a control id, its name. Raises KeyError for an id that does not exist."""
+    def decode(self, ids: Iterable[int], /) -> str:
+        """The text of ids. A control id is its name. What is not UTF-8 is U+FFFD. Raises what token_bytes() raises."""
     def missing(self, format: str | Format | HeaderFormat, /) -> tuple[str, ...]:
         """The markers that this format needs and this vocabulary does not have as ids, as a tuple of spellings.
 

@@ -113,7 +113,7 @@ class Quotas:
 
 def too_many(most: int) -> Refused:
     """The error for an owner with too many open requests."""
-    return Refused(429, f"This key has {most} requests open, which is its limit.", code=_CODE, retry_after=1)
+    return Refused(429, f"This key has as many open requests as it may have: {most}.", code=_CODE, retry_after=1)
 
 
 def used_up(per_minute: int, left: float) -> Refused:

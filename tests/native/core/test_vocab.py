@@ -82,6 +82,7 @@ def test_embedded_shape(ranks):
     assert sorted(embedded.control.values()) == list(range(199_998, 201_089))
     assert {name: embedded.control[name] for name in MARKERS} == MARKERS
     assert [tid for tid in range(len(embedded)) if embedded.is_control(tid)] == list(range(199_998, 201_089))
+    assert embedded.decode(embedded.control.values()) == "".join(embedded.control)
     assert all(embedded.token_bytes(tid) == name.encode() for name, tid in embedded.control.items())
 
 

@@ -141,6 +141,10 @@ cdef class Vocab:
         cdef uint32_t i = tid
         return PyBytes_FromStringAndSize(<const char*>self.text + self.offset[i], self.offset[i + 1] - self.offset[i])
 
+    def decode(self, ids, /):
+        """The text of ids. A control id is its name. What is not UTF-8 is U+FFFD. Raises what token_bytes() raises."""
+        return b"".join([self.token_bytes(tid) for tid in ids]).decode("utf-8", "replace")
+
     def is_control(self, tid, /):
         """Is it a control id?"""
         return tid in self and bool(self.flags[<uint32_t>tid] & V_CONTROL)
