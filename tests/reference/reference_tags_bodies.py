@@ -326,7 +326,7 @@ class Bodies:
                 self.unread |= role == "arguments" or self.may_be_argument(other.key)
         if member and member.indices:
             if member.kind == "string":
-                chars = decode_string(self.text, member.indices, member.closed)
+                chars = decode_string(self.text, member.indices, member.stop if member.closed else None)
                 if chars:
                     self.write_json("".join(char for char, _ in chars), chars[0][1], chars[-1][1])
             else:

@@ -364,7 +364,7 @@ class HeaderReader:
         return not role and not member.misplaced
 
     def decoded(self, indices: Sequence[int]) -> str:
-        return "".join(char for char, _ in decode_string(self.text, indices, closed=True)).strip(WS)
+        return "".join(char for char, _ in decode_string(self.text, indices, 0)).strip(WS)
 
     def fitting(self, indices: Sequence[int]) -> str:
         """The name that a string says; empty: it does not fit."""

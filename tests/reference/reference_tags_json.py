@@ -362,15 +362,15 @@ def are_names(members: Sequence[Member], says: Mapping[str, str]) -> bool:
     return "*" in says and not plain
 
 
-def decode_string(text: Text, indices: Sequence[int], closed: bool) -> list[tuple[str, int]]:
+def decode_string(text: Text, indices: Sequence[int], quote: int | None) -> list[tuple[str, int]]:
     """The characters between two quotes, each with the byte that decides it; what is still open at the end is left out.
 
-    `closed`: the byte after the last is a quote.
+    `quote`: where the quote is that closes the string; ids that are dropped may come before it.
     """
     s = text.s
     found: list[tuple[str, int]] = []
     at, half = 0, False  # half: of a surrogate pair, whose first part was read
-    ends = [*indices, indices[-1] + 1 if indices else 0]
+    ends = [*indices, quote or 0]
     high = 0
     while at < len(indices):
         escape = re.match(r"\\(u[0-9a-fA-F]{0,4}|.|\Z)", "".join(s[k] for k in indices[at : at + 6]), re.S)
@@ -379,7 +379,7 @@ def decode_string(text: Text, indices: Sequence[int], closed: bool) -> list[tupl
             escape = None
         size = len(escape[0]) if escape else run_length(s, indices, at)
         cut = escape and (size == 1 or escape[0][1] == "u") and size < 6
-        if cut and at + size == len(indices) and not closed:
+        if cut and at + size == len(indices) and quote is None:
             break
         decided = ends[at + size] if cut else indices[at + size - 1]
         first = indices[at] if not escape else decided
@@ -398,7 +398,7 @@ def decode_string(text: Text, indices: Sequence[int], closed: bool) -> list[tupl
         else:
             found.append((unescape(escape[0], code), decided))
         at += size
-    if half and closed:
+    if half and quote is not None:
         found.append(("\ufffd", ends[-1]))
     return found
 
