@@ -22,6 +22,7 @@ DEEPSEEK = Format(
         _printed("<｜tool▁calls▁end｜>"),
     ),
     call=(_printed("<｜tool▁call▁begin｜>"), _printed("<｜tool▁sep｜>"), _printed("<｜tool▁call▁end｜>")),
+    wrapped="read",
     name_as="function",
     control=True,
     stops=(*_printed("<｜end▁of▁sentence｜>"), "<|EOT|>"),
@@ -71,6 +72,7 @@ DSML = Format(
         "",
         (*_marked("</Dparameter>"), "</parameter>"),
     ),
+    wrapped="read",
     empty_call='"/>',
     untyped="json",
     typed={

@@ -145,7 +145,7 @@ def _field(name: str, value: Any) -> Any:
             raise FormatError(f"{name} is a list of strings, not {value!r:.80}")
         return tuple(_string(name, part) for part in value)
     if name in _SWITCHES:
-        if not isinstance(value, bool):
+        if not isinstance(value, bool) and not (name == "wrapped" and value == "read"):
             raise FormatError(f"{name} is true or false, not {value!r:.80}")
         return value
     if name in ("typed", "members"):

@@ -41,6 +41,7 @@ HY_V3 = Format(
     section=(_suffixed("<tool_calls>"), _suffixed("</tool_calls>")),
     call=(_suffixed("<tool_call>"), _suffixed("<tool_sep>"), _suffixed("</tool_call>")),
     pair=(_suffixed("<arg_key>"), _suffixed("</arg_key>"), _suffixed("<arg_value>"), _suffixed("</arg_value>")),
+    wrapped="read",
     untyped="json",
     stops=("<｜hy_eos｜>", "<｜hy_eos:opensource｜>"),
     turns=("<｜hy_User｜>", "<｜hy_Assistant｜>", "<｜hy_User:opensource｜>", "<｜hy_Assistant:opensource｜>"),

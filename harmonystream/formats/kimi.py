@@ -44,6 +44,7 @@ KIMI_K3 = Format(
     ),
     attribute='" index="',
     pair=('<|open|>argument key="', '"<|sep|>', "", _spaced(_close("argument"))),
+    wrapped="read",
     typed={
         '" type="string"<|sep|>': "string",
         **{f'" type="{kind}"<|sep|>': "json" for kind in ("number", "integer", "boolean", "object", "array", "null")},

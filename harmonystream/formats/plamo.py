@@ -16,5 +16,6 @@ PLAMO3 = Format(
         _mark("end_tool_name", "begin_tool_arguments") + "<|plamo:constrain|>json<|plamo:msg|>",
         _mark("end_tool_arguments", "end_tool_request"),
     ),
+    wrapped="read",
     stops=("<|plamo:tag|>",),
 )

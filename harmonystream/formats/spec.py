@@ -104,8 +104,10 @@ class Format(NamedTuple):
     """
     item: str = "item"
     """The name of an element that is an item of an array."""
-    wrapped: bool = False
-    """{"name": ..., "arguments": ...}, or an array of those, may follow the outer opener."""
+    wrapped: bool | Literal["read"] = False
+    """{"name": ..., "arguments": ...}, or an array of those, may follow the outer opener. "read": they are read, but
+    models of this format should not write them, so grammars do not have them.
+    """
     members: Mapping[str, Literal["name", "alias", "arguments", "id", "other", "call"]] = {
         "name": "name",
         "arguments": "arguments",

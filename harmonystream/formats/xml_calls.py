@@ -43,6 +43,10 @@ def _m3(tag: str) -> tuple[str, str]:
     return tag, _M3 + tag
 
 
+def _unmarked(tag: str) -> tuple[str, str]:
+    return _M3 + tag, tag
+
+
 # M2 and M3 sometimes write each other's tags, and M2 also other models' sections. An argument of M3 may also be an
 # element with the attribute `name`.
 MINIMAX_M2 = Format(
@@ -54,6 +58,7 @@ MINIMAX_M2 = Format(
     ),
     call=((*_m3('<invoke name="'), "<invoke name='"), ('">', "'>"), _m3("</invoke>")),
     pair=((*_m3('<parameter name="'), "<parameter name='"), ('">', "'>"), "", _m3("</parameter>")),
+    wrapped="read",
     bare="declared",
     stops=("[e~[",),
     turns=("]~b]",),
@@ -62,9 +67,10 @@ MINIMAX_M2 = Format(
 MINIMAX_M3 = Format(
     name="minimax_m3",
     think=(("<mm:think>", "<think>"), ("</mm:think>", "</think>")),
-    section=(_M3 + "<tool_call>", _M3 + "</tool_call>"),
-    call=((_M3 + '<invoke name="', _M3 + "<invoke name='"), ('">', "'>"), _M3 + "</invoke>"),
+    section=(_M3 + "<tool_call>", _unmarked("</tool_call>")),
+    call=((_M3 + '<invoke name="', _M3 + "<invoke name='"), ('">', "'>"), _unmarked("</invoke>")),
     element=(_M3 + "<", ">", _M3 + "</"),
+    wrapped="read",
     stops=("[e~[",),
     turns=("]~b]",),
 )
@@ -123,6 +129,7 @@ STEP3 = Format(
         ),
     ),
     pair=('<steptml:parameter name="', '">', "", "</steptml:parameter>"),
+    wrapped="read",
     stops=("<|EOT|>", "<｜end▁of▁sentence｜>"),
     turns=("<|BOT|>",),
     drop=("<｜tool_call_begin｜>", "<｜tool_sep｜>"),

@@ -85,7 +85,7 @@ class Calls:
             if self.row.call is None:
                 raise GrammarError(f"models of the format {self.row.name!r} call no tools")
             tagged = self._tagged()
-            if not self.row.wrapped:
+            if self.row.wrapped is not True:
                 return tagged or EMPTY
             begin, _, end = (first(one) for one in self.row.call)
             wrapped = row(Mark(begin), self._wrapped(one_object=True), Space() if end else EMPTY, Mark(end))
@@ -108,7 +108,7 @@ class Calls:
             ways.append(row(Space(), self._python()))
         elif self.row.body == "object":
             ways.append(either(*(self._kept(one, self._object) for one in self.functions)))
-        elif self.row.wrapped:
+        elif self.row.wrapped is True:
             ways.append(self._wrapped())
         return either(*ways)
 
@@ -140,7 +140,7 @@ class Calls:
             try:
                 ways.append(self._kept(function, self._call))
             except GrammarError:
-                if not self.row.wrapped:
+                if self.row.wrapped is not True:
                     raise
                 # A wrapped call can still fit the schema, because its strings have quotes.
         return row(Mark(first(self.row.call[0])), either(*ways)) if ways else None

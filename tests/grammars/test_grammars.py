@@ -339,7 +339,7 @@ TEXTS = {
     "parameters": {"type": "object", "properties": {"s": {"type": "string"}, "t": {"type": "string"}}},
 }
 ROWS = {format_of(name).name: format_of(name) for name in hs.formats.names()}
-WRAPPED = [row for row in ROWS.values() if isinstance(row, Format) and row.wrapped and row.section and row.call]
+WRAPPED = [row for row in ROWS.values() if isinstance(row, Format) and row.wrapped is True and row.section and row.call]
 
 
 @pytest.mark.parametrize("row", WRAPPED, ids=lambda row: row.name)

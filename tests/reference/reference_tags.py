@@ -463,7 +463,7 @@ class Machine(Fences, Elements, Lists):
 
     def far_call(self, mark: Marker) -> bool:
         """Does a call come after some words, where the section's opener should be a control token?"""
-        if not self.row.control or self.row.wrapped or mark.kind != "section_open":
+        if not self.row.control or not self.row.call or mark.kind != "section_open":
             return False
         limit = self.text.limit(mark.start)
         try:

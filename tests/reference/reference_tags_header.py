@@ -417,7 +417,7 @@ class HeaderReader:
                 raise Fails
             self.named(self.text.skip(opener.stop, limit), limit, header)
         except Fails:
-            if not is_stem(self.row, "call_open", spelling) and self.line(opener, limit, header):
+            if not is_stem(self.row, "call_open", spelling) and self.unended(opener, limit, header):
                 return
             tag = tag_at(self.text, opener, limit)
             good = tag and (tag.name in (self.tools or ()) or not any(is_bad(c) or c in WS for c in tag.name))
@@ -428,21 +428,33 @@ class HeaderReader:
             header.body = "pairs" if self.row.pair else "elements" if self.row.element else "raw"
             header.body = "empty" if tag.empty else header.body
 
-    def line(self, opener: Marker, limit: int, header: Header) -> bool:
-        """A declared name without its end, as the rest of its line, and after ws a key or the call's closer?"""
+    def unended(self, opener: Marker, limit: int, header: Header) -> bool:
+        """A known name without its end: before an object, perhaps in a fence, or as the rest of its line before a key
+        or the call's closer?"""
         text = self.text
-        if not (self.row.pair or self.row.element) or may_lack(self.row.call and self.row.call[1]):
+        if may_lack(self.row.call and self.row.call[1]):
             return False
         start = text.skip(opener.stop, limit)
-        match = re.compile(r"[^\n\u0100-\uffff]{0,256}(?=\n)").match(text.s, start, limit)
+        match = re.compile(r"[^\n{\u0100-\uffff]{0,256}(?=[\n{])").match(text.s, start, limit)
         name = match[0].rstrip(WS) if match else ""
-        if name not in (self.tools or ()) or not text.follows(
-            start + len(name), limit, "key_open", "element_open", "call_close"
-        ):
+        if not find_name(name, self.tools or (), self.row.name_as == "id"):
             return False
+        x = text.skip(start + len(name), limit)
+        if text.s[x : min(x + 1, limit)] != "{":
+            if self.row.pair or self.row.element:
+                found = text.follows(x, limit, "key_open", "element_open", "call_close")
+            else:
+                found = text.s.startswith("```", x, limit)
+                if not found and "```".startswith(text.s[x:limit]):
+                    raise More(limit)
+            if not found:
+                return False
         header.name, header.written = name.encode("latin-1").decode("utf-8", "replace"), name
-        header.id, header.stop, header.body = None, start + len(name), "pairs" if self.row.pair else "elements"
+        header.id, header.stop = None, start + len(name)
+        header.body = "pairs" if self.row.pair else "elements" if self.row.element else "raw"
         header.notes.append("missing-opener")
+        if self.row.name_as == "id":
+            self.resolve_id(header)
         return True
 
     def named(self, p: int, limit: int, header: Header) -> None:

@@ -32,14 +32,9 @@ class Lists(PythonCalls):
         return self.after_call(i, self.in_array, header.in_section)
 
     def next_call(self, i: int, in_array: bool, in_section: bool) -> Header | None:
-        """The header of another call after the last; None: no call begins here, or a closer does."""
+        """The header of another call after the last; None: no call begins here."""
         text, is_object = self.text, self.text.s[i] == "{"
         if self.text.s[i] == "[" or (self.text.s[i] == "," and not in_array):
-            return None
-        try:
-            if self.closer_after(i):
-                return None
-        except More:
             return None
         if not is_object and (self.row.body == "json" or self.text.s[i] == "[" or not text.is_byte(i)):
             return None
@@ -56,11 +51,6 @@ class Lists(PythonCalls):
             return None
         if self.row.body == "json" and s[q] not in "{[":
             return None
-        try:
-            if self.closer_after(i):
-                return None
-        except More:
-            return None
         header = self.reader().read_object(q, unmarked=s[q] != "{")
         return (q, header) if header.verdict == "stands" else None
 
@@ -74,7 +64,20 @@ class Lists(PythonCalls):
         closers = "}]" if self.row.body == "json" else "}]" + written(self.row)[1]
         while (i := text.skip(i, self.size)) < self.size:
             self.marked = i
-            if s[i] in closers:
+            try:
+                mark = self.closer_after(i)
+            except More:
+                return self.size
+            if mark or s[i] == INERT or text.is_a(i, "turn"):
+                if mark and mark.misspelt:
+                    self.log.note("misspelt-closer", i)
+                if mark:
+                    self.marked = mark.stop
+                    goes_on = in_section and mark.kind == "call_close"
+                    return self.section(self.marked) if goes_on else self.marked
+                self.drop_control(i)
+                i += 1
+            elif s[i] in closers:
                 if s[i] != "]" or not in_array:
                     self.log.note("ignored-text", i)
                 in_array = in_array and s[i] != "]"
@@ -100,16 +103,5 @@ class Lists(PythonCalls):
                 i = self.python(header.stop, header) if header.body == "python" else self.json(i)
                 in_array = self.in_array
             else:
-                try:
-                    mark = self.closer_after(i)
-                except More:
-                    return self.size
-                if mark and mark.misspelt:
-                    self.log.note("misspelt-closer", i)
-                if mark or not (s[i] == INERT or text.is_a(i, "turn")):
-                    self.marked = mark.stop if mark else i
-                    goes_on = in_section and mark is not None and mark.kind == "call_close"
-                    return self.section(self.marked) if goes_on else self.marked
-                self.drop_control(i)
-                i += 1
+                return i
         return i

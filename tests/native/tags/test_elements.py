@@ -180,7 +180,7 @@ def test_what_the_template_writes_comes_back(arguments, kind):
 @pytest.mark.parametrize(
     ("change", "error"),
     [
-        ({"call": None, "section": None}, "element needs a call"),
+        ({"call": None, "section": None, "wrapped": False}, "element needs a call"),
         ({"pair": ("<k>", "</k>", "<v>", "</v>")}, "element needs a call"),
         ({"element": ("<", ">")}, "element is None or a tuple of 3 markers"),
         ({"item": ""}, "item is the name of an element"),

@@ -4,7 +4,7 @@ from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memcmp, memset
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.chars cimport is_json_space
-from harmonystream._native.core.tools cimport tool_index
+from harmonystream._native.core.tools cimport find_name, tool_index
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.call_names cimport *
 from harmonystream._native.tags.attributes cimport Attributes, look_attributes
@@ -149,25 +149,34 @@ cdef bint is_half(const View* v, const Context* c, Py_ssize_t stop, const CallHe
             and is_good(v, c.tools, h.name_at, n))
 
 
-cdef int look_line(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t origin, CallHeader* h) noexcept nogil:
-    """A declared name without its end, as the rest of its line, and after ws a key or the call's closer."""
+cdef inline bint is_known(const Context* c, const uint8_t* name, Py_ssize_t n) noexcept nogil:
+    """Is this the name of a declared tool, or an id with one, perhaps with more around it?"""
+    cdef Py_ssize_t at = 0, size = 0
+    return c.tools.n > 0 and find_name(c.tools, name, n, c.row.name_as == ID_NAME, &at, &size)
+
+
+cdef int look_unended(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t origin, CallHeader* h) noexcept nogil:
+    """A known name without its end: before an object, perhaps in a fence, or as the rest of its line before a key or
+    the call's closer."""
     cdef Py_ssize_t n = limit(v, origin), x = at, last
-    cdef int k = -1, verdict
-    while x < n and v.p[x] != c'\n' and not is_special(v, x) and x - at < NAME_CAP:
+    cdef int k = -1, verdict = YES
+    while x < n and v.p[x] != c'\n' and v.p[x] != c'{' and not is_special(v, x) and x - at < NAME_CAP:
         x += 1
     last = x
     while last > at and is_json_space(v.p[last - 1]):
         last -= 1
-    if x == n or v.p[x] != c'\n' or tool_index(c.tools, v.p + at, last - at) < 0:
+    if x == n or (v.p[x] != c'\n' and v.p[x] != c'{') or not is_known(c, v.p + at, last - at):
         return NO
-    verdict = match(v, c.row, skip_ws(v, x, n), n, c.row.roles[KEY_OPEN] | c.row.roles[ELEMENT_OPEN] |
-                    c.row.roles[CALL_CLOSE], &k)
+    x = skip_ws(v, x, n)
+    if x == n or v.p[x] != c'{':
+        verdict = backquotes(v, x, n) if not c.row.has_pair else match(
+            v, c.row, x, n, c.row.roles[KEY_OPEN] | c.row.roles[ELEMENT_OPEN] | c.row.roles[CALL_CLOSE], &k)
     if verdict != YES:
         return undecided(v, origin) if verdict == MORE else NO
     h.name_at, h.name_n, h.stop = at, last - at, last
     h.id_at = h.id_n = 0
     h.unended = 1
-    h.body = PAIRS
+    h.body = PAIRS if c.row.has_pair else RAW
     return YES
 
 
@@ -180,8 +189,8 @@ cdef int look_opened(const View* v, const Context* c, Py_ssize_t i, int k, Py_ss
     cdef int verdict = NO
     if not opener.only_stem:
         verdict = look_name(v, c, skip_ws(v, i + opener.n, n), origin, h)
-        if verdict == NO and c.row.has_pair and not c.row.open_name:
-            verdict = look_line(v, c, skip_ws(v, i + opener.n, n), origin, h)
+        if verdict == NO and not c.row.open_name:
+            verdict = look_unended(v, c, skip_ws(v, i + opener.n, n), origin, h)
     if verdict != NO or not opener.stem:
         return verdict
     verdict = look_attributes(v, c.row, &c.row.call_tag, i + opener.stem, n, &found)

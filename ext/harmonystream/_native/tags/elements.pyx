@@ -196,7 +196,6 @@ cdef void end_elements(Stream* s, const Context* c, bint complete) noexcept nogi
     while complete and call.path:
         pop(s, c)
     call.path = 0
-    s.header_n = 0
     end_call(s, c, s.position, complete, True)
 
 

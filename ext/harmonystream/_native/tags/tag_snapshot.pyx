@@ -180,7 +180,7 @@ cdef int check_numbers(const Stream* s, const Held* held, const TagTable* row, c
         check_wrapped(&g.call.wrapped)
     elif s.state == PYTHON:
         check_python(&g.call.python, row)
-    if row.has_element and not s.finished and not s.error and not is_path(s):
+    if row.has_element and s.state != WRAPPED and not s.finished and not s.error and not is_path(s):
         refuse("its names are not those of open elements")
     if (s.value_mode > HELD or g.code > EXAMPLE or g.line_start > (7 if s.state in (RAW, WRAPPED) else LINE_BLANK)
             or s.spoken & ~((1 << R_REASONING) | (1 << R_CONTENT)) or s.parted & ~s.spoken or g.seam > SPLIT):

@@ -109,7 +109,7 @@ cdef class Row:
             raise FormatError(f"format {format.name!r}: wrapped needs section or call, because their markers enclose "
                               "the JSON")
         for switch in ("wrapped", "control"):
-            if not isinstance(getattr(format, switch), bool):
+            if not isinstance(getattr(format, switch), bool) and (switch, getattr(format, switch)) != ("wrapped", "read"):
                 raise FormatError(f"format {format.name!r}: {switch} is True or False, not {getattr(format, switch)!r}")
         t.strip, t.untyped_json = choice(format, "newlines", NEWLINES), choice(format, "untyped", UNTYPED)
         t.control, t.examples = bool(format.control), choice(format, "fenced", FENCED_CALLS)
@@ -280,9 +280,10 @@ cdef class Row:
                               f"not {format.item!r:.80}")
         if element is None:
             return []
-        if format.call is None or may_lack(format.call[1]) or format.pair is not None or format.wrapped or t.control:
+        if format.call is None or may_lack(format.call[1]) or format.pair is not None or t.control:
             raise FormatError(f"format {format.name!r}: element needs a call with an end of the name, and a row "
-                              "without pair, wrapped and control, because elements are all the arguments, and text")
+                              "without pair and control, because elements are all the arguments of a call in tags, and "
+                              "text")
         self.keep(format.item, &t.item)
         self.keep(spelled(element[1])[0], &t.element_tag.end)
         self.keep("", &t.element_tag.word)

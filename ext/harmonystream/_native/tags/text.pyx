@@ -553,7 +553,7 @@ cdef int look_far_call(const View* v, const Context* c, Stream* s, Py_ssize_t i,
     cdef Py_ssize_t x = i + size, n = limit(v, i)
     cdef uint64_t mask = row.follow_call | row.roles[CALL_CLOSE]
     cdef int k = -1, verdict = MORE
-    if not row.control or row.wrapped or match(v, row, i, n, row.roles[SECTION_OPEN], &k) != YES:
+    if not row.control or not row.has_call or match(v, row, i, n, row.roles[SECTION_OPEN], &k) != YES:
         return NO
     while x < n:
         verdict = match(v, row, x, n, mask, &k) if row.first[v.p[x]] & mask else NO

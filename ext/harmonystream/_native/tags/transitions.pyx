@@ -124,6 +124,7 @@ cdef void turn_raw(Stream* s) noexcept nogil:
 cdef inline void close_body(Stream* s, const Context* c, int64_t at, bint complete, bint pairs) noexcept nogil:
     flush_pending(s, c.out)
     s.value_mode = NO_VALUE
+    s.header_n = 0
     c.out.held.value.n = 0
     at = after(s, at)
     if pairs and complete and s.tags.pairs:
