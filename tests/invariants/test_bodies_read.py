@@ -243,6 +243,9 @@ def wrong_names(closer: str, key: str) -> Iterator[str]:
         stem, name = shape.groups()
         yield from (f"{stem}{one}>" for one in (name[:3], name[:4], name.title(), name[:-1], f" {name}", f"{name} "))
         yield closer[:-1] + "\n"
+        at = len(stem) + 1
+        slips = (("", 1), ("-", 1), ("e", 0), (" ", 1))
+        yield from (closer[:at] + other + closer[at + more :] for other, more in slips)
         if key:
             yield f"{stem}{key}>"
 

@@ -313,7 +313,8 @@ class Bodies:
             if roles[at] == "arguments" and not any_key and self.text.s[one.start] != "{" and self.declares(one.key):
                 roles[at] = ""
         member = next((one for one, role in zip(scan.members, roles) if role == "arguments"), None)
-        self.unread |= scan.stray or (scan.ended != "object" and scan.stage in ("in key", "colon", "value"))
+        unfinished = ("in key", "colon", "value", *(() if member else ("key",)))
+        self.unread |= scan.stray or (scan.ended != "object" and scan.stage in unfinished)
         before = scan.members.index(member) if member else len(scan.members)
         held = self.held_members(scan.members[:before], roles)
         unknown = [one for one in held if roles[scan.members.index(one)] == ""]

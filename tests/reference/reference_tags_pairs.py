@@ -15,7 +15,7 @@ from reference_tags_text import CALL, LONGEST, PAIR, SECTION, WS, Marker, More, 
 from reference_tags_values import WS as SPACE
 from reference_tags_values import fits, may_be_json, may_be_literal, quote, transcode
 
-LEFT = 16  # bytes that may be left of a key's opener
+LEFT = 32  # bytes that may be left of a key's opener
 SIGNS = 16  # bytes between a key and its value's opener
 MAYBE = 64  # bytes of a string that may be something else, and of ws before JSON that nothing declares
 AROUND_KEYS = ("key_open", "value_close", *CALL, *SECTION, "stop")

@@ -19,6 +19,7 @@ THOUGHT_TAG = re.compile(r"<([ /\\]*)(?:think|thinking|thoughts?|reasoning) *>",
 LONGEST = 256  # bytes of a name or key
 OPENER = re.compile(r"(.+?)(?: +([A-Za-z_]+))?=[\"']?", re.DOTALL)  # a tag up to its first attribute
 NEAR = 1024  # bytes that a look-ahead sees
+SLIP_SIZE = 8  # bytes of the shortest closer in which one byte may be wrong
 CONTROL = 0x100  # chr(CONTROL + n) is the n-th marker, as a control id
 INERT = "\uffff"
 SECTION = ("section_open", "section_close")
@@ -148,6 +149,35 @@ def can_be_control(row: Format) -> set[str]:
     return {spelling for name in names for spelling in kinds.get(name, ())}
 
 
+def other_name(form: str, seen: str, key: str) -> tuple[int, bool]:
+    """The size of this closer with another name, or without its `>`; 0: it is not here. Or does it begin?"""
+    shape = re.fullmatch(r"([^/]*/.*?)([0-9A-Za-z_]{3,})>", form, re.DOTALL)
+    if shape is None or not seen.startswith(shape[1]):
+        return 0, shape is not None and shape[1].startswith(seen)
+    rest, partial = seen[len(shape[1]) :].lstrip(" \t"), False
+    names = [rf"{re.escape(key)}(?![0-9A-Za-z_])"] if key else []
+    names.append(rf"(?i:{re.escape(shape[2][:3])})[0-9A-Za-z_]*")
+    for name in names:
+        if match := re.match(rf"(?:{name})[ \t]*(?:>|(?=[<\n\u0100-\uffff]))", rest):
+            return len(seen) - len(rest) + match.end(), False
+        partial |= re.fullmatch(rf"(?:{name})[ \t]*", rest) is not None
+    return 0, partial or shape[2][:3].lower().startswith(rest.lower()) or key.startswith(rest)
+
+
+def slip(form: str, seen: str) -> tuple[int, bool]:
+    """The size of this closer with one byte missing, too many, or another; 0: it is not here. Or does it begin?"""
+    partial = False
+    slips = "/" in form and form.endswith(">") and len(form) >= SLIP_SIZE
+    for p in range(form.index("/") + 1, len(form) - 1) if slips else ():
+        for head, more, tail in ((form[:p], 0, form[p + 1 :]), (form[:p], 1, form[p:]), (form[:p], 1, form[p + 1 :])):
+            other, rest = seen[p : p + more], seen[p + more :]
+            fits = seen.startswith(head) and not re.search("[<>\n\u0100-\uffff]", other)
+            if fits and rest.startswith(tail):
+                return p + more + len(tail), False
+            partial |= head.startswith(seen) or (fits and tail.startswith(rest))
+    return 0, partial
+
+
 class Text:
     """The whole stream. `s` has one character per symbol; `starts` and `stops` are the positions of their tokens."""
 
@@ -256,25 +286,14 @@ class Text:
         return None
 
     def wrong_closer_at(self, i: int, limit: int, kind: str, key: str = "") -> Marker | None:
-        """A closer with another name, or without its `>`. The name is the key, or begins as the closer's does."""
-        partial = False
+        """A closer with another name, with a wrong byte, or without its `>`. The name is the key, or begins as the
+        closer's does."""
+        partial, seen = False, self.s[i:limit]
         for form in self.kinds.get(kind, ()):
-            shape = re.fullmatch(r"([^/]*/.*?)([0-9A-Za-z_]{3,})>", form, re.DOTALL)
-            if shape is None:
-                continue
-            seen, stem = self.s[i:limit], shape[1]
-            rest = seen[len(stem) :].lstrip(" \t")
-            if not seen.startswith(stem):
-                partial |= stem.startswith(seen)
-                continue
-            names = [rf"{re.escape(key)}(?![0-9A-Za-z_])"] if key else []
-            names.append(rf"(?i:{re.escape(shape[2][:3])})[0-9A-Za-z_]*")
-            for name in names:
-                if match := re.match(rf"(?:{name})[ \t]*(?:>|(?=[<\n\u0100-\uffff]))", rest):
-                    return Marker(kind, i, limit - len(rest) + match.end(), misspelt=True)
-                partial |= re.fullmatch(rf"(?:{name})[ \t]*", rest) is not None
-            begins = shape[2][:3].lower().startswith(rest.lower()) or key.startswith(rest)
-            partial |= begins
+            for size, begins in (other_name(form, seen, key), slip(form, seen)):
+                if size:
+                    return Marker(kind, i, i + size, misspelt=True)
+                partial |= begins
         if partial:
             raise More(limit)
         return None

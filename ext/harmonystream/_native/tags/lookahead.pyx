@@ -21,8 +21,9 @@ DEBUG = bool(DEBUG_BUILD)
 
 cdef enum:
     MAX_OPENERS = 8                    # in a row: more of them are text
-    OPENER_LEFT = 16                   # bytes that may be left of the opener of a key
+    OPENER_LEFT = 32                   # bytes that may be left of the opener of a key
     SAME_LETTERS = 3                   # that a closer with another name shares with its own
+    SLIP_SIZE = 8                      # bytes of the shortest closer in which one byte may be wrong
     MAX_CLOSERS = 8                    # in a row, after a value's closer: more of them are text
 
 
@@ -604,9 +605,41 @@ cdef int look_other_name(const View* v, const Literal* closer, const uint8_t* ke
     return YES if stop[0] > x or v.p[x] == c'<' or v.p[x] == c'\n' or is_special(v, x) else NO
 
 
+cdef int look_slip(const View* v, const Literal* closer, Py_ssize_t i, Py_ssize_t n, Py_ssize_t* stop) noexcept nogil:
+    """Is it this closer that begins at i, with one byte between its `/` and its `>` missing, too many, or another?
+    MORE: the input up to n may begin such a closer."""
+    cdef Py_ssize_t p = 1, x, rest, last = closer.n - 1
+    cdef int extra, lacking, verdict = NO
+    cdef const uint8_t* slash = <const uint8_t*>memchr(closer.text, c'/', last)
+    if slash == NULL or closer.n < SLIP_SIZE or closer.text[last] != c'>' or (v.marks != NULL and closer.group >= BY_ID):
+        return NO
+    while p < last and i + p < n and v.p[i + p] == closer.text[p]:
+        p += 1
+    if i + p == n:
+        return NO if v.special and broken(v, i, p) else MORE
+    if p == last or p <= slash - closer.text:
+        return NO
+    for extra in range(2):
+        for lacking in range(1 - extra, 2):
+            x = i + p + extra
+            if extra and (v.p[x - 1] == c'<' or v.p[x - 1] == c'>' or v.p[x - 1] == c'\n'):
+                continue
+            rest = closer.n - p - lacking
+            if memcmp(v.p + x, closer.text + p + lacking, rest if rest < n - x else n - x) != 0:
+                continue
+            if v.special and broken(v, i, (rest if rest < n - x else n - x) + x - i):
+                continue
+            if rest <= n - x:
+                stop[0] = x + rest
+                return YES
+            verdict = MORE
+    return verdict
+
+
 cdef int look_wrong_closer(const View* v, const TagTable* row, const Stream* s, Py_ssize_t i, Py_ssize_t origin,
                            int role, Py_ssize_t* stop) noexcept nogil:
-    """A closer with another name, or without its `>`. A value's may have the name of its key."""
+    """A closer with another name, with one byte that is wrong, or without its `>`. A value's may have the name of its
+    key."""
     cdef uint64_t closers = row.first[v.p[i]] & row.roles[role]
     cdef int k, one, verdict = NO
     while closers:
@@ -615,6 +648,10 @@ cdef int look_wrong_closer(const View* v, const TagTable* row, const Stream* s, 
         while k != NO_LITERAL:
             one = look_other_name(v, &row.literals[k], s.header, s.header_n if role == VALUE_CLOSE else 0, i,
                                   limit(v, origin), stop)
+            if one == MORE:
+                verdict = undecided(v, origin)
+            if one != YES:
+                one = look_slip(v, &row.literals[k], i, limit(v, origin), stop)
             if one == YES:
                 return YES
             if one == MORE:

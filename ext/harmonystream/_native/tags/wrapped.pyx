@@ -210,11 +210,16 @@ cdef void write_members(Stream* s, const Context* c, bint closed) noexcept nogil
     held.n = 0
 
 
+cdef bint is_part_unread(const Stream* s) noexcept nogil:
+    """Where the object ends: is something in it that is not read, or is a member missing?"""
+    cdef const ObjectScan* o = &s.tags.call.wrapped.object
+    return o.stray or o.expect in (X_IN_KEY, X_COLON, X_VALUE) or (o.expect == X_KEY and not s.tags.begun)
+
+
 cdef void end_object(Stream* s, const Context* c, int64_t at, bint stopped) noexcept nogil:
     """The call ends before the byte at `at`. stopped: by a stop, or in a string, whose end is missing."""
     cdef ObjectScan* o = &s.tags.call.wrapped.object
-    if o.stray or o.expect in (X_IN_KEY, X_COLON, X_VALUE):
-        s.tags.unread = 1
+    s.tags.unread |= is_part_unread(s)
     write_members(s, c, o.expect in (X_KEY, X_COMMA, X_OVER))
     if not s.error:
         end_wrapped(s, c, at, not stopped or json_balanced(&s.json), False)
@@ -222,10 +227,8 @@ cdef void end_object(Stream* s, const Context* c, int64_t at, bint stopped) noex
 
 cdef void finish_wrapped(Stream* s, const Context* c, bint stopped, bint known) noexcept nogil:
     """The stream ends in the object."""
-    cdef ObjectScan* o = &s.tags.call.wrapped.object
     s.value_mode = NO_VALUE
-    if o.stray or o.expect in (X_IN_KEY, X_COLON, X_VALUE):
-        s.tags.unread = 1
+    s.tags.unread |= is_part_unread(s)
     write_members(s, c, False)
     if not s.error:
         end_call(s, c, s.position, is_whole_at_end(s, stopped, known), False)
