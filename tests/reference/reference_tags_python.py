@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from reference_tags_bodies import NORMAL_STOPS
-from reference_tags_header import Header
+from reference_tags_header import Fails, Header, HeaderReader
 from reference_tags_keys import key_at
 from reference_tags_strings import CLOSES, OWN, Ended, Strings
-from reference_tags_text import LONGEST, WS, More, latin
+from reference_tags_text import LONGEST, WS, More, lacks_closer, latin
 from reference_tags_values import python_number, quote
 
 BARE = re.compile(r"[0-9A-Za-z_.+\-\x80-\xff]+")
@@ -16,6 +16,7 @@ STRING = re.compile(r"([rbufRBUF]{0,2})(\"\"\"|'''|\"|')")
 TICKS = re.compile(r"([rbufRBUF]{0,2})(```|`)")
 PREFIX = re.compile(r"[rbufRBUF]{0,2}")
 WORDS = {"True": "true", "False": "false", "None": "null", "true": "true", "false": "false", "null": "null"}
+CLOSING = ("argument", "after")
 AFTER_COMMA = {"": "argument", "{": "key", "spread": "key"}
 DEEPEST = 31
 LONGEST_BARE = 256
@@ -27,6 +28,7 @@ class PythonCalls(Strings):
     def python(self, b: int, header: Header) -> int:
         """From after the call's bracket to where the call ends."""
         self.open, self.expects, self.arguments_so_far, self.has_opener = [], "argument", 0, False
+        self.called, self.vague, self.after_bracket, self.keys_follow = header.name, False, False, False
         i = b
         try:
             while True:
@@ -34,7 +36,7 @@ class PythonCalls(Strings):
                 c = self.text.s[i]
                 if c in WS:
                     i += 1
-                elif self.ends_call(c) and not self.open and self.expects in ("argument", "after"):
+                elif self.ends_call(c) and not self.open and self.expects in CLOSING and self.is_over_at(i):
                     break
                 else:
                     i = getattr(self, f"at_{self.expects}")(i, c, header)
@@ -60,6 +62,7 @@ class PythonCalls(Strings):
 
     def cut(self, end: Ended) -> int:
         i, complete = end.i, self.between()
+        self.unread |= self.vague
         if end.lost:
             self.log.note("missing-closer", i)
             complete = self.in_array = False
@@ -80,6 +83,7 @@ class PythonCalls(Strings):
             self.close_string(i)
         if self.expects in ("value", "colon"):
             self.log.note("missing-value", i)
+            self.unread = True
             self.null(i)
         while self.open:
             self.pop(i)
@@ -93,6 +97,9 @@ class PythonCalls(Strings):
             return i + 1
         if c in self.closers:
             return self.closing(i, c)
+        if c == self.openers[-1] and not self.arguments_so_far and self.is_argument(text.skip(i + 1, limit), limit):
+            self.log.note("ignored-text", i)
+            return i + 1
         if start := self.spread(i, c, header):
             self.open.append(("spread", 0))
             self.expects, self.keys_follow = "key", True
@@ -111,7 +118,7 @@ class PythonCalls(Strings):
         self.log.note("call-syntax", i)
         names = sorted(self.types.get(header.name, ()))
         lone = len(names) == 1 and self.arguments_so_far == 0 and c != "{" and len(names[0].encode()) <= LONGEST
-        self.unread |= self.bare_keys and not lone
+        self.unread |= (self.bare_keys or self.keys_follow) and not lone
         self.begin_argument(names[0].encode().decode("latin-1") if lone else str(min(self.arguments_so_far, 65535)), i)
         self.keys_follow = lone
         return i
@@ -166,6 +173,7 @@ class PythonCalls(Strings):
     def at_value(self, i: int, c: str, header: Header) -> int:
         if c == "," or c in self.closers:
             self.log.note("missing-value", i)
+            self.unread = True
             self.null(i)
             return i
         return self.item(i, c)
@@ -174,7 +182,9 @@ class PythonCalls(Strings):
         if c == ",":
             self.log.note("ignored-text", i)
             return i + 1
-        return self.closing(i, c) if c in self.closers else self.item(i, c)
+        if c in self.closers:
+            return self.closing(i, c)
+        return self.next_argument(i) if self.is_next_argument(i) else self.item(i, c)
 
     at_key = at_item
 
@@ -194,6 +204,8 @@ class PythonCalls(Strings):
         if c == ",":
             self.expects = AFTER_COMMA.get(self.open[-1][0] if self.open else "", "item")
             return i + 1
+        if self.is_next_argument(i):
+            return self.next_argument(i)
         self.log.note("ignored-text", i)
         self.unread = True
         self.expects = "noise"
@@ -203,25 +215,100 @@ class PythonCalls(Strings):
 
     def null(self, i: int) -> None:
         self.write(": null" if self.expects == "colon" else "null", i)
-        self.expects = "after"
+        self.expects, self.after_bracket = "after", False
 
     def closing(self, i: int, c: str) -> int:
         brackets = [bracket for bracket, _ in self.open]
         if brackets and CLOSES[brackets[-1]] == c:
             self.pop(i)
             return i + 1
-        if self.ends_call(c) or c in [CLOSES[bracket] for bracket in brackets]:
+        if c in [CLOSES[bracket] for bracket in brackets]:
             self.log.note("call-syntax", i)
             self.pop(i)
             return i
-        self.log.note("ignored-text", i)
-        return i + 1
+        on = self.call_on(i)
+        self.log.note("call-syntax" if brackets else "ignored-text", i)
+        lone = not (brackets or self.ends_call(c) or self.after_bracket)
+        self.unread |= on in ("value", "text") or (on == "key" and lone)
+        if brackets:
+            self.pop(i)
+        return i if self.ends_call(c) and on in ("", "text") else i + 1
+
+    def is_over_at(self, i: int) -> bool:
+        """At what closes the call, and no bracket is open."""
+        on = self.call_on(i)
+        if on == "text":
+            self.log.note("call-syntax", i)
+            self.unread = True
+        return on in ("", "text")
+
+    def is_next_argument(self, i: int) -> bool:
+        if self.bare_keys and (self.expects != "item" or "{" in [bracket for bracket, _ in self.open]):
+            return False
+        return self.is_argument(i, self.text.limit(i), declared=self.bare_keys)
+
+    def next_argument(self, i: int) -> int:
+        """An argument where an item or a comma should be: what is open was not closed."""
+        self.log.note("call-syntax", i)
+        while self.open:
+            self.pop(i)
+        self.expects = "argument"
+        return i
+
+    def call_on(self, i: int) -> str:
+        """After a closing bracket at `i` of no open bracket's kind: does the call go on with a "key" or a "value"? Or
+        does "text" follow that may be a part of it?"""
+        text, s, limit = self.text, self.text.s, self.text.limit(i)
+        ws = WS if self.open or self.in_array else " \t"
+        x = i + 1
+        while x < limit and s[x] in ws + self.closers:
+            if s[x] == "]" and self.in_array and not self.open:
+                return ""
+            x += 1
+        comma = s.startswith(",", x, limit)
+        while comma and x < limit and s[x] in WS + ",":
+            x += 1
+        if x == limit or s[x] in WS:
+            return ""
+        if (comma or not self.bare_keys) and self.is_argument(x, limit):
+            return "key"
+        listed = self.open or self.in_array
+        if not listed and (not self.in_section or lacks_closer(self.row)):
+            return ""
+        try:
+            if comma and (self.begins_value(x, limit) or (self.bare_keys and key_at(text, x, limit))):
+                return "value" if listed else "text"
+            return "text" if not comma and "\n" not in s[i:x] and not self.is_next_call(x, limit) else ""
+        except More:
+            return ""
+
+    def begins_value(self, x: int, limit: int) -> bool:
+        """A number, a string or a bracket, but not that of an array of calls?"""
+        if self.text.at(x, limit, "quote"):
+            return True
+        if self.text.s[x] == "[":
+            return not self.is_array(x, limit)
+        return self.text.s[x] in "0123456789\"'-" + self.openers
+
+    def is_next_call(self, x: int, limit: int) -> bool:
+        """After what closes a call: another call or array of calls, or what ends them?"""
+        c = self.text.s[x]
+        if not self.text.is_byte(x) or c in self.closers + self.row.between or self.end_at(x):
+            return True
+        if self.is_array(x, limit):
+            return True
+        reader = HeaderReader(self.text, self.tools, self.max_hold, -1)
+        try:
+            reader.in_python(x, limit, Header(), alone=not self.in_array)
+        except Fails:
+            return False
+        return True
 
     def pop(self, i: int) -> None:
         bracket, _ = self.open.pop()
         if bracket != "spread":
             self.write("}" if bracket == "{" else "]", i)
-        self.expects = "after"
+        self.expects, self.after_bracket = "after", True
 
     def item(self, i: int, c: str) -> int:
         is_key = self.expects == "key"
@@ -231,6 +318,7 @@ class PythonCalls(Strings):
             self.write("{" if bracket == "{" else "[", i)
             self.open.append((bracket, 0))
             self.expects = "key" if bracket == "{" else "item"
+            self.vague |= self.bare_keys and bracket == "{"
             return i + 1
         if quote := self.own_quote(i):
             return self.string(i, quote.stop, "", OWN, is_key)
@@ -246,7 +334,7 @@ class PythonCalls(Strings):
         if json := WORDS.get(plain) or python_number(plain):
             self.begin_item(i)
             self.write(f'"{json}"' if is_key else json, i, stop - 1)
-            self.expects = "colon" if is_key else "after"
+            self.expects, self.after_bracket = "colon" if is_key else "after", False
             return stop
         if not verbatim:
             self.log.note("call-syntax", i)
@@ -270,6 +358,8 @@ class PythonCalls(Strings):
             return i
         if self.text.s[after] in "," + self.closers + ":" * is_key:
             return found.end()
+        if not self.bare_keys and after > found.end() and self.is_argument(after, limit):
+            return found.end()
         try:
             return found.end() if self.end_at(after) else i
         except More:
@@ -290,6 +380,9 @@ class PythonCalls(Strings):
                     limit = self.text.limit(i)
                     stop = self.text.skip(i, limit)
                     enders = "," + self.closers + ":" * is_key
+                    over = not depth and not self.bare_keys and stop < limit and self.is_argument(stop, limit)
+                    if over:
+                        return stop
                     ends = stop < limit and not depth and self.text.s[stop] in enders
                     run += [] if ends or self.ends_at_limit(stop, limit) else range(i, stop)
                     i = stop
@@ -302,6 +395,7 @@ class PythonCalls(Strings):
                 if not depth and (c == "," or c in self.closers or (c == ":" and is_key)):
                     return i
                 depth += (c in self.openers) - (c in self.closers and depth > 0)
+                self.vague |= depth > 0
                 run.append(i)
                 i += 1
         finally:

@@ -42,6 +42,9 @@ class Strings(Bodies):
     is_raw = False
     has_opener = False  # a string of the call has the opener of a section
     arguments_so_far = 0
+    called = ""  # the name of the open call
+    vague = False  # the call has a part whose end only its closer shows
+    after_bracket = False  # the last value ended with a bracket
     has_quotes = False  # the string has had a quote of its own as text
     run: list[int]  # bytes of the string that are not yet written
 
@@ -182,7 +185,19 @@ class Strings(Bodies):
                 self.write(", ", i)
             self.open.append((bracket, items + 1))
 
+    def is_argument(self, x: int, limit: int, declared: bool = False) -> bool:
+        """A key without quotes at `x`, where no argument is expected? `declared`: of a parameter that the tool has."""
+        if x >= limit or not re.match(r"[A-Za-z_\x80-\xff]", self.text.s[x]) or not self.text.is_byte(x):
+            return False
+        try:
+            found = key_at(self.text, x, limit)
+        except More:
+            return False
+        names = [latin(name) for name in self.types.get(self.called, ())]
+        return found is not None and (found[0] in names or not (declared or (names and self.bare_keys)))
+
     def close_string(self, i: int) -> None:
+        self.after_bracket = False
         self.write('"', i)
         self.expects = "colon" if self.key_string else "after"
 
@@ -312,7 +327,7 @@ class Strings(Bodies):
                 wordy = re.match(r"[0-9A-Za-z_.\x80-\xff]", c) is not None
                 return (wordy or (self.bare_keys and c != "-")) and key_at(text, y, limit) is not None
             if self.open and self.open[-1][0] in ("{", "spread") and not self.bare_keys and c != "}":
-                return c in "\"'" and self.is_key(y, limit)
+                return self.is_key(y, limit) if c in "\"'" else self.is_argument(y, limit, declared=True)
         except More:
             return limit == self.size
         return True
@@ -342,6 +357,10 @@ class Strings(Bodies):
         in_line = (self.in_array and not array_over) or "\n" not in s[i:x]
         if not in_line and lacks_closer(self.row):
             return True
+        if in_line and not array_over:
+            after = x if s[i - 1] == "," else text.skip(x + 1, limit) if s[x] == "," else limit
+            if self.is_argument(after, limit, declared=True):
+                return True
         if self.ends_at_limit(x, limit):
             return True
         if not text.is_byte(x):

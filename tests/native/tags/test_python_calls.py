@@ -142,7 +142,7 @@ def test_a_quote_in_a_string(text):
 
 
 def test_arguments_without_names():
-    assert arguments("'x', 5, b=1, [2]", ["call-syntax"] * 3) == {"0": "x", "1": 5, "b": 1, "3": [2]}
+    assert arguments("'x', 5, [2], b=1", ["call-syntax"] * 3) == {"0": "x", "1": 5, "2": [2], "b": 1}
     assert arguments("*args, **more", ["call-syntax"] * 4) == {"0": "*args", "1": "**more"}
     assert arguments("x == 1", ["call-syntax"] * 2) == {"0": "x == 1"}
     assert arguments("k" * 257 + "=1", ["call-syntax"] * 2) == {"0": "k" * 257 + "=1"}
@@ -162,18 +162,41 @@ def test_the_only_parameter_of_a_tool_needs_no_name():
 @pytest.mark.parametrize(
     ("inside", "value", "codes"),
     [
-        ("a=", {"a": None}, ["missing-value"]),
-        ("a=, b=1", {"a": None, "b": 1}, ["missing-value"]),
-        ("a={'x': }", {"a": {"x": None}}, ["missing-value"]),
         ("a={x: 1, None: 2}", {"a": {"x": 1, "null": 2}}, ["call-syntax"]),
         ("a=[1,,2,], , b=1,", {"a": [1, 2], "b": 1}, ["ignored-text"] * 2),
         ("a=[1, (2]", {"a": [1, [2]]}, ["call-syntax"]),
         ("a=[1], b={'c': [2}", {"a": [1], "b": {"c": [2]}}, ["call-syntax"]),
-        ("a=1], b=2", {"a": 1, "b": 2}, ["ignored-text"]),
+        ("a=[1, 2), b=3", {"a": [1, 2], "b": 3}, ["call-syntax"]),
+        ("a=[1, 2}, b=3", {"a": [1, 2], "b": 3}, ["call-syntax"]),
+        ("a=[{'x': [1, 2), b=3", {"a": [{"x": [1, 2]}], "b": 3}, ["call-syntax"] * 2),
+        ("a=[1, (2, b=3", {"a": [1, [2]], "b": 3}, ["call-syntax"]),
+        ("a={'x': 1, b=3", {"a": {"x": 1}, "b": 3}, ["call-syntax"]),
+        ("a=[1]], b=2", {"a": [1], "b": 2}, ["ignored-text"]),
+        ("a=1), b=2", {"a": 1, "b": 2}, ["ignored-text"]),
+        ("(a=1, b=2", {"a": 1, "b": 2}, ["ignored-text"]),
+        ("a=1 b=2", {"a": 1, "b": 2}, ["call-syntax"]),
+        ("a=x y b=[2] c=3", {"a": "x y", "b": [2], "c": 3}, ["call-syntax"] * 3),
     ],
 )
 def test_repairs(inside, value, codes):
     assert arguments(inside, codes) == value
+
+
+@pytest.mark.parametrize(
+    ("inside", "value"),
+    [
+        ("a=", {"a": None}),
+        ("a=, b=1", {"a": None, "b": 1}),
+        ("a={'x': }", {"a": {"x": None}}),
+        ("a=1], b=2", {"a": 1, "b": 2}),
+        ("a=[[1, 2), 3], b=2", {"a": [[1, 2], 3], "b": 2}),
+        ("a=1, g(b=2)", {"a": 1, "1": "g(b=2)"}),
+        ("a=1) b", {"a": 1}),
+    ],
+)
+def test_what_may_have_lost_something_is_not_complete(inside, value):
+    (call,) = hs.parse(f"{START}[f({inside})]{END}", "lfm2").tool_calls
+    assert (json.loads(call.arguments), call.complete) == (value, False)
 
 
 def test_a_set_is_an_array():

@@ -271,6 +271,8 @@ cdef struct PythonCall:                          # PYTHON: literals after keys
     uint64_t brackets                            # those that are open, the innermost last: a PythonBracket each, 2 bits
     int64_t depth                                # brackets that are open inside an expression
     uint16_t arguments                           # how many so far, at most 65,535
+    uint8_t after_bracket                        # the last value ended with a bracket
+    uint8_t vague                                # it has a part whose end only the call's closer shows
     uint32_t sets                                # a bit for each of them, the innermost lowest: it is a set's
     uint8_t expect                               # PythonExpect
     uint8_t spread                               # the outermost one is an object whose members are arguments

@@ -56,7 +56,7 @@ cdef void begin_item(Stream* s, const Context* c) noexcept nogil:
 
 
 cdef void item_over(PythonCall* call) noexcept nogil:
-    call.n_quotes = call.raw = 0
+    call.n_quotes = call.raw = call.after_bracket = 0
     call.expect = P_COLON if call.in_key else P_AFTER
     call.in_key = 0
 
@@ -66,6 +66,7 @@ cdef void write_null(Stream* s, const Context* c) noexcept nogil:
     cdef PythonCall* call = &s.tags.call.python
     write_at(s, c, b": null" if call.expect == P_COLON else b"null", s.position)
     call.expect = P_AFTER
+    call.after_bracket = 0
 
 
 cdef void open_string(Stream* s, const Context* c, uint8_t expect) noexcept nogil:
@@ -107,6 +108,7 @@ cdef void pop(Stream* s, const Context* c) noexcept nogil:
     call.brackets >>= 2
     call.sets >>= 1
     call.expect = P_AFTER
+    call.after_bracket = 1
 
 
 # --- ends -------------------------------------------------------------------------------------------------------------
@@ -124,6 +126,7 @@ cdef void close_all(Stream* s, const Context* c) noexcept nogil:
         close_string(s, c)
     if call.expect == P_VALUE or call.expect == P_COLON:
         note(s, D_MISSING_VALUE, s.position)
+        s.tags.unread = 1
         write_null(s, c)
     while call.brackets:
         pop(s, c)
@@ -138,6 +141,7 @@ cdef void end_at_marker(Stream* s, const Context* c, View* v, int k) noexcept no
     note(s, D_MISSING_CLOSER, s.position)
     if s.error:
         return
+    s.tags.unread |= s.tags.call.python.vague
     if complete:
         close_all(s, c)
     if not s.error:
@@ -156,6 +160,7 @@ cdef void end_at_line(Stream* s, const Context* c) noexcept nogil:
 
 cdef void finish_python(Stream* s, const Context* c, bint stopped) noexcept nogil:
     """The stream ends in the call."""
+    s.tags.unread |= s.tags.call.python.vague
     end_call(s, c, s.position, stopped and not s.tags.unread and is_between(&s.tags), True)
 
 
@@ -176,23 +181,50 @@ cdef void drop_byte(Stream* s, const Context* c, View* v, uint8_t code) noexcept
         consume(s, c, v, v.i + 1, IN_ARGUMENTS)
 
 
-cdef void step_closer(Stream* s, const Context* c, View* v) noexcept nogil:
-    """A bracket closes what it belongs to; what is open inside of that closes before."""
+cdef bint step_closer(Stream* s, const Context* c, View* v) noexcept nogil:
+    """A bracket closes what it belongs to; what is open inside of that closes before. If it belongs to nothing, it is
+    one too many, or stands for another."""
     cdef PythonCall* call = &s.tags.call.python
-    cdef uint8_t ch = v.p[v.i], closes = c.row.call_closes
-    cdef int bracket = P_TUPLE if ch == c')' else P_ARRAY if ch == c']' else P_OBJECT
+    cdef uint8_t ch = v.p[v.i]
+    cdef int bracket = P_TUPLE if ch == c')' else P_ARRAY if ch == c']' else P_OBJECT, on
+    cdef bint closes = ch == c.row.call_closes, ends
     if call.brackets & 3 == bracket:
         pop(s, c)
         consume(s, c, v, v.i + 1, IN_ARGUMENTS)
-    elif ch == closes and call.brackets == 0:
-        end_wrapped(s, c, s.position, True, True)
-        consume(s, c, v, v.i + 1, IN_ARGUMENTS)
-    elif ch == closes or is_open(call.brackets, bracket):
+        return True
+    if is_open(call.brackets, bracket):
         note(s, D_CALL_SYNTAX, s.position)
         if not s.error:
             pop(s, c)
-    else:
-        drop_byte(s, c, v, D_IGNORED_TEXT)
+        return True
+    on = look_call_on(v, s, c, v.i)
+    if on == MORE:
+        return False
+    ends = closes and (on == NO or on == LEFT)
+    if not ends or on == LEFT or call.brackets:
+        note(s, D_IGNORED_TEXT if call.brackets == 0 and not ends else D_CALL_SYNTAX, s.position)
+        if s.error:
+            return True
+    # where a value follows, or what is not in a bracket ends with one, nobody knows where that bracket was
+    s.tags.unread |= on == YES or on == LEFT or (on == KEY_NEXT and not (closes or call.brackets or call.after_bracket))
+    if ends and call.brackets == 0:
+        end_wrapped(s, c, s.position, True, True)
+    elif call.brackets:
+        pop(s, c)
+        if ends:
+            return True
+    consume(s, c, v, v.i + 1, IN_ARGUMENTS)
+    return True
+
+
+cdef bint step_next_argument(Stream* s, const Context* c) noexcept nogil:
+    """An argument of the call, where an item or a comma should be: what is open was not closed."""
+    note(s, D_CALL_SYNTAX, s.position)
+    if not s.error:
+        while s.tags.call.python.brackets:
+            pop(s, c)
+        s.tags.call.python.expect = P_ARGUMENT
+    return True
 
 
 cdef void open_argument(Stream* s, const Context* c, const uint8_t* key, Py_ssize_t n, bint named,
@@ -223,7 +255,7 @@ cdef void open_positional(Stream* s, const Context* c, uint8_t first) noexcept n
         if t.parameters[tool + 1] == one + 1 and n <= HEADER_CAP:
             open_argument(s, c, t.parameter_names + t.parameter_offset[one], n, True, s.position)
             return
-    s.tags.unread |= c.row.bare_keys                       # there each argument has a key
+    s.tags.unread |= c.row.bare_keys | call.named_only     # where each argument has a key
     n = snprintf(number, 8, b"%d", call.arguments)
     open_argument(s, c, <const uint8_t*>number, n, False, s.position)
 
@@ -246,11 +278,18 @@ cdef bint step_argument(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef Py_ssize_t at = 0, size = 0, stop = 0
     cdef int verdict
     if is_closer(c.row, ch):
-        step_closer(s, c, v)
-        return True
+        return step_closer(s, c, v)
     if ch == c',':
         drop_byte(s, c, v, D_IGNORED_TEXT)
         return True
+    if ch == c.row.call_opens and s.tags.call.python.arguments == 0:       # the call's once more?
+        at = skip_ws(v, v.i + 1, limit(v, v.i))
+        verdict = look_argument(v, s, c, at, v.i, False) if at < limit(v, v.i) else undecided(v, v.i)
+        if verdict == MORE and not v.end:
+            return False
+        if verdict == YES:
+            drop_byte(s, c, v, D_IGNORED_TEXT)
+            return True
     verdict = look_spread(v, s, c, v.i, &stop)
     if verdict == YES:
         open_spread(s, c, v, stop)
@@ -274,23 +313,30 @@ cdef bint step_item(Stream* s, const Context* c, View* v) noexcept nogil:
     """A value, or an object's key, or the end of what has them."""
     cdef PythonCall* call = &s.tags.call.python
     cdef uint8_t ch = v.p[v.i]
-    cdef int is_set
+    cdef int is_set, verdict
     if ch == c',' or is_closer(c.row, ch):
         if call.expect == P_VALUE:
             note(s, D_MISSING_VALUE, s.position)
+            s.tags.unread = 1
             if not s.error:
                 write_null(s, c)
         elif ch == c',':
             drop_byte(s, c, v, D_IGNORED_TEXT)
         else:
-            step_closer(s, c, v)
+            return step_closer(s, c, v)
         return True
+    verdict = look_next_argument(v, s, c)
+    if verdict == MORE:
+        return False
+    if verdict == YES:
+        return step_next_argument(s, c)
     if call.expect != P_KEY and is_opener(c.row, ch) and call.brackets >> (2 * MOST_BRACKETS - 2) == 0:
         is_set = look_set(v, c.row, v.i)
         if is_set == MORE:
             return False
         begin_item(s, c)
         push(call, P_OBJECT if ch == c'{' else P_ARRAY if ch == c'[' else P_TUPLE, is_set == YES)
+        call.vague |= c.row.bare_keys & is_in_object(call)
         write_at(s, c, b"{" if is_in_object(call) else b"[", s.position)
         s.tags.begun = 0
         consume(s, c, v, v.i + 1, IN_ARGUMENTS)
@@ -321,7 +367,7 @@ cdef bint step_literal(Stream* s, const Context* c, View* v) noexcept nogil:
         return True
     if verdict == NO:
         call.in_key = call.expect == P_KEY
-        verdict = NO if bare else look_scalar(v, s, c.row, v.i, &stop)
+        verdict = NO if bare else look_scalar(v, s, c, v.i, &stop)
     if verdict == MORE:
         if v.end:
             consume(s, c, v, v.n, IN_ARGUMENTS)
@@ -367,17 +413,23 @@ cdef bint step_own_quote(Stream* s, const Context* c, View* v, Py_ssize_t n) noe
 cdef bint step_after_value(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef PythonCall* call = &s.tags.call.python
     cdef uint8_t ch = v.p[v.i]
+    cdef int verdict
     if is_closer(c.row, ch):
-        step_closer(s, c, v)
-    elif ch == c',':
+        return step_closer(s, c, v)
+    if ch == c',':
         call.expect = P_ARGUMENT if call.brackets == 0 else P_KEY if is_in_object(call) else P_ITEM
         s.tags.begun = 1
         consume(s, c, v, v.i + 1, IN_ARGUMENTS)
-    else:
-        note(s, D_IGNORED_TEXT, s.position)
-        s.tags.unread = 1
-        call.expect = P_NOISE
-        call.depth = 0
+        return True
+    verdict = look_next_argument(v, s, c)
+    if verdict == MORE:
+        return False
+    if verdict == YES:
+        return step_next_argument(s, c)
+    note(s, D_IGNORED_TEXT, s.position)
+    s.tags.unread = 1
+    call.expect = P_NOISE
+    call.depth = 0
     return True
 
 
@@ -399,16 +451,28 @@ cdef inline bint ends_expression(const TagTable* row, const PythonCall* call, in
     return depth == 0 and (c == c',' or is_closer(row, c) or (c == c':' and call.in_key))
 
 
-cdef int look_trailing(const View* v, const Stream* s, const TagTable* row, Py_ssize_t* stop) noexcept nogil:
-    """Is the whitespace here, up to *stop, the last of an expression?"""
+cdef int look_trailing(const View* v, const Stream* s, const Context* c, Py_ssize_t* stop) noexcept nogil:
+    """Is the whitespace here, up to *stop, the last of an expression? KEY_NEXT: only a key shows it."""
+    cdef const TagTable* row = c.row
     cdef Py_ssize_t n = limit(v, v.i)
-    cdef int k = -1
+    cdef int k = -1, verdict
     stop[0] = skip_ws(v, v.i, n)
     if stop[0] == n:
         return at_the_end(v, v.i)
     if not is_special(v, stop[0]) and ends_expression(row, &s.tags.call.python, s.tags.call.python.depth, v.p[stop[0]]):
         return YES
+    if s.tags.call.python.depth == 0 and not row.bare_keys:
+        verdict = look_argument(v, s, c, stop[0], v.i, False)
+        if verdict != NO:
+            return KEY_NEXT if verdict == YES else MORE
     return or_end(v, look_python_end(v, row, stop[0], False, &k))
+
+
+cdef void end_expression(Stream* s, const Context* c) noexcept nogil:
+    if s.tags.call.python.expect == P_NOISE:
+        s.tags.call.python.expect = P_AFTER
+    else:
+        close_string(s, c)
 
 
 cdef bint step_expression(Stream* s, const Context* c, View* v) noexcept nogil:
@@ -417,16 +481,19 @@ cdef bint step_expression(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef uint64_t markers = c.row.calls | c.row.roles[STOP] | c.row.roles[QUOTE]
     cdef int64_t depth = call.depth
     cdef Py_ssize_t x = v.i, stop = 0
+    cdef bint opened = False
     cdef int verdict
     cdef uint8_t ch
     if is_json_space(v.p[x]):
-        verdict = look_trailing(v, s, c.row, &stop)
+        verdict = look_trailing(v, s, c, &stop)
         if verdict == MORE:
             return False
-        if verdict == YES or call.expect == P_NOISE:
+        if verdict != NO or call.expect == P_NOISE:
             consume(s, c, v, stop, IN_ARGUMENTS)
         else:
             put_string_text(s, c, v, stop)
+        if verdict == KEY_NEXT:
+            end_expression(s, c)
         return True
     while x < v.n and not is_special(v, x):
         ch = v.p[x]
@@ -434,18 +501,18 @@ cdef bint step_expression(Stream* s, const Context* c, View* v) noexcept nogil:
             break
         if is_opener(c.row, ch):
             depth += 1
+            opened = True
         elif depth and is_closer(c.row, ch):
             depth -= 1
         x += 1
     call.depth = depth
+    call.vague |= opened
     if x > v.i and call.expect == P_NOISE:
         consume(s, c, v, x, IN_ARGUMENTS)
     elif x > v.i:
         put_string_text(s, c, v, x)
-    elif call.expect == P_NOISE:
-        call.expect = P_AFTER
     else:
-        close_string(s, c)
+        end_expression(s, c)
     return True
 
 

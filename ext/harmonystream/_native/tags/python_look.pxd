@@ -8,7 +8,7 @@ from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.lookahead cimport look_follow, look_stop
 from harmonystream._native.core.tools cimport has_parameters, is_parameter, names_tool
 from harmonystream._native.tags.python_number cimport SCALAR_CAP
-from harmonystream._native.tags.names cimport is_word_byte, look_key_end, look_written, skip_call_word
+from harmonystream._native.tags.names cimport is_blank, is_word_byte, look_key_end, look_written, skip_call_word
 from harmonystream._native.tags.view cimport *
 
 cdef enum PythonExpect:
@@ -28,6 +28,8 @@ cdef enum:
     MOST_BRACKETS = 31                 # open inside of each other
     ADJACENT = 8                       # a Verdict: another string goes on
     GOES_ON                            # a Verdict: the string does
+    KEY_NEXT                           # a Verdict: an argument of the call follows
+    LEFT                               # a Verdict: the call is over, and text follows that may be a part of it
 
 
 cdef inline bint is_open(uint64_t stack, int bracket) noexcept nogil:
@@ -129,6 +131,98 @@ cdef inline int look_array(const View* v, const TagTable* row, const ToolTable* 
     return MORE if x == n else look_written(v, row, tools, x, v.i, True, &size, &stop)
 
 
+cdef inline int look_argument(const View* v, const Stream* s, const Context* c, Py_ssize_t x, Py_ssize_t origin,
+                              bint declared) noexcept nogil:
+    """At x, after ws, and where no argument is expected: a key without quotes, and its end? declared: of a parameter
+    that the tool has. In an object call it must be one if the parameters are known: text may have colons."""
+    cdef bint known = has_parameters(c.tools, s.tags.tool)
+    cdef Py_ssize_t at = 0, size = 0, stop = 0
+    cdef uint8_t ch = v.p[x]
+    cdef int verdict
+    if is_special(v, x) or not (c'a' <= (ch | 0x20) <= c'z' or ch == c'_' or ch >= 0x80):
+        return NO
+    verdict = look_key_end(v, c.row, x, origin, &at, &size, &stop)
+    if verdict == MORE and v.end:
+        return NO
+    if verdict == YES and (declared or (known and c.row.bare_keys)):
+        return YES if known and is_parameter(c.tools, s.tags.tool, v.p + at, size) else NO
+    return verdict
+
+
+cdef inline int look_next_argument(const View* v, const Stream* s, const Context* c) noexcept nogil:
+    """An argument of the call here, in place of an item or key, or of what comes after a value? Not in an object call
+    where an object is open: it may be a member of that."""
+    cdef const PythonCall* call = &s.tags.call.python
+    if call.expect == P_VALUE or (c.row.bare_keys and (call.expect != P_ITEM or is_open(call.brackets, P_OBJECT))):
+        return NO
+    return look_argument(v, s, c, v.i, v.i, c.row.bare_keys)
+
+
+cdef inline int look_value_begin(const View* v, const Context* c, Py_ssize_t x, Py_ssize_t n) noexcept nogil:
+    """Does a number, a string or a bracket begin at x? An array of calls does not."""
+    cdef uint8_t ch = v.p[x]
+    cdef int k = -1, verdict = match(v, c.row, x, n, c.row.roles[QUOTE], &k)
+    if verdict != NO or is_special(v, x):
+        return verdict
+    if ch == c'[':
+        verdict = look_array(v, c.row, c.tools, x, n)
+        return verdict if verdict == MORE else YES if verdict == NO else NO
+    return YES if c'0' <= ch <= c'9' or ch == c'-' or ch == c'"' or ch == c"'" or is_opener(c.row, ch) else NO
+
+
+cdef inline int look_next_call(const View* v, const Stream* s, const Context* c, Py_ssize_t x,
+                               Py_ssize_t origin) noexcept nogil:
+    """After what closes a call, at x: another call or array of calls, or what ends them?"""
+    cdef Py_ssize_t n = limit(v, origin), size = 0, stop = 0
+    cdef int k = -1, verdict
+    if is_special(v, x) or is_closer(c.row, v.p[x]) or (c.row.between and v.p[x] == c.row.between):
+        return YES
+    verdict = look_python_end(v, c.row, x, False, &k)
+    if verdict == NO:
+        verdict = look_array(v, c.row, c.tools, x, n)
+    if verdict == NO:
+        x = skip_call_word(v, x, n) if c.row.name_as == CALL_NAME else x
+        verdict = look_written(v, c.row, c.tools, x, origin, not s.tags.array, &size, &stop)
+    return verdict
+
+
+cdef inline int look_call_on(const View* v, const Stream* s, const Context* c, Py_ssize_t i) noexcept nogil:
+    """At i is what closes the call, or another closing bracket, and no bracket of its kind is open. Does the call go on
+    after it? KEY_NEXT: with an argument; YES: with a value. LEFT: something else is there, and no other call."""
+    cdef const TagTable* row = c.row
+    cdef bint inside = s.tags.call.python.brackets != 0, comma
+    cdef Py_ssize_t n = limit(v, i), x = i + 1, at = 0, size = 0, stop = 0
+    cdef int verdict
+    while x < n and not is_special(v, x) and (
+            is_closer(row, v.p[x]) or is_blank(v.p[x]) or (is_json_space(v.p[x]) and (inside or s.tags.array))):
+        if v.p[x] == c']' and s.tags.array and not inside:
+            return NO                                      # of the array of calls
+        x += 1
+    comma = x < n and v.p[x] == c',' and not is_special(v, x)
+    while comma and x < n and (is_json_space(v.p[x]) or v.p[x] == c',') and not is_special(v, x):
+        x += 1
+    if x == n:
+        return NO if v.end or capped(v, i) else MORE
+    if is_json_space(v.p[x]):
+        return NO
+    verdict = look_argument(v, s, c, x, i, False) if comma or not row.bare_keys else NO
+    if verdict != NO:
+        return KEY_NEXT if verdict == YES else MORE
+    if not (inside or s.tags.array or (s.tags.in_section and not row.lacks_closer)):
+        return NO
+    if comma:
+        verdict = look_value_begin(v, c, x, n)
+        if verdict == NO and row.bare_keys:
+            verdict = look_key_end(v, row, x, i, &at, &size, &stop)
+        if verdict == YES and not (inside or s.tags.array):
+            return LEFT
+    elif memchr(v.p + i, c'\n', x - i) == NULL:
+        verdict = look_next_call(v, s, c, x, i)
+        if verdict != MORE:
+            return NO if verdict == YES else LEFT
+    return NO if verdict == MORE and (v.end or capped(v, i)) else verdict
+
+
 cdef inline int look_on(const View* v, const Stream* s, const TagTable* row, Py_ssize_t* x, Py_ssize_t n,
                         uint64_t markers, const ToolTable* lines, int* hit) noexcept nogil:
     """In the open string, from *x on: what comes first? GOES_ON: what closes the string, and after it what may follow a
@@ -201,6 +295,11 @@ cdef inline int look_call_end(const View* v, const Stream* s, const Context* c, 
     in_line = (s.tags.array and not closed) or memchr(v.p + i, c'\n', x - i) == NULL
     if not in_line and row.lacks_closer:
         return YES
+    if in_line and not closed:                             # is what closes the call one too many?
+        at = x if v.p[i - 1] == c',' else skip_ws(v, x + 1, n) if v.p[x] == c',' and not is_special(v, x) else n
+        verdict = look_argument(v, s, c, at, origin, True) if at < n else NO
+        if verdict != NO:
+            return verdict
     verdict = look_python_end(v, row, x, False, &k)
     if verdict != NO or is_special(v, x):
         return YES if not in_line and is_special(v, x) else or_end(v, verdict)
@@ -260,7 +359,9 @@ cdef inline int look_after_string(const View* v, const Stream* s, const Context*
             return YES if v.p[x] == c'*' else NO
         return or_end(v, look_key_end(v, row, x, origin, &at, &size, &stop))
     if call.brackets & 3 == P_OBJECT and not call.sets & 1 and not row.bare_keys and v.p[x] != c'}':
-        return look_next_key(v, row, x, origin) if v.p[x] == c'"' or v.p[x] == c"'" else NO
+        if v.p[x] == c'"' or v.p[x] == c"'":
+            return look_next_key(v, row, x, origin)
+        return look_argument(v, s, c, x, origin, True)     # a bracket is missing
     return YES
 
 
@@ -387,11 +488,12 @@ cdef inline int look_lost_string(const View* v, Stream* s, const TagTable* row, 
     return look_lost_from(v, s, row, v.i + row.literals[hit[0]].n, NULL)
 
 
-cdef inline int look_scalar(const View* v, const Stream* s, const TagTable* row, Py_ssize_t i,
+cdef inline int look_scalar(const View* v, const Stream* s, const Context* c, Py_ssize_t i,
                             Py_ssize_t* stop) noexcept nogil:
     """Is a word or number at i all that there is of a value?"""
+    cdef const TagTable* row = c.row
     cdef Py_ssize_t n = limit(v, i), x = i
-    cdef int k = -1
+    cdef int k = -1, verdict
     while x < n and (is_word_byte(v.p[x]) or v.p[x] == c'+') and not is_special(v, x) and x - i <= SCALAR_CAP:
         x += 1
     if x - i > SCALAR_CAP or (x == i and x < n):
@@ -403,7 +505,8 @@ cdef inline int look_scalar(const View* v, const Stream* s, const TagTable* row,
     if not is_special(v, x) and (
             v.p[x] == c',' or is_closer(row, v.p[x]) or (v.p[x] == c':' and s.tags.call.python.in_key)):
         return YES
-    return look_python_end(v, row, x, False, &k)
+    verdict = NO if row.bare_keys or x == stop[0] else look_argument(v, s, c, x, i, False)
+    return look_python_end(v, row, x, False, &k) if verdict == NO else verdict
 
 
 cdef inline int look_hex(const View* v, Py_ssize_t i, int digits, int64_t* code) noexcept nogil:

@@ -18,7 +18,7 @@ DEBUG = bool(DEBUG_BUILD)
 cdef enum:
     N_BYTES = 24
     SCAN_SIZE = 4 + 2 + 9
-    CALL_SIZE = SCAN_SIZE + 4 + 3 + 6 + 3                  # of the largest CallState
+    CALL_SIZE = 2 * 8 + 2 + 4 + 10                         # of the largest CallState: PythonCall
     FIXED_SIZE = 6 * 8 + 2 * 4 + SCAN_SIZE + 4 + N_BYTES + CALL_SIZE + 3 * 4
 
 
@@ -76,12 +76,12 @@ cdef void walk_wrapped(WrappedCall* call, Fields* f) noexcept:
 cdef void walk_python(PythonCall* call, Fields* f) noexcept:
     cdef int i
     cdef uint8_t** bytes_ = [&call.expect, &call.spread, &call.named_only, &call.in_key, &call.quote, &call.n_quotes,
-                             &call.raw, &call.quote_in_text]
+                             &call.raw, &call.quote_in_text, &call.after_bracket, &call.vague]
     long_field(f, <int64_t*>&call.brackets)
     long_field(f, &call.depth)
     short_field(f, &call.arguments)
     word_field(f, &call.sets)
-    for i in range(8):
+    for i in range(10):
         byte_field(f, bytes_[i])
 
 
@@ -239,7 +239,7 @@ cdef int check_python(const PythonCall* call, const TagTable* row) except -1:
         sets >>= 1
     if (stack or sets or call.spread > (last_is_object and not row.bare_keys) or call.depth < 0
             or call.expect > P_NOISE or (call.n_quotes != 0) != in_string or call.raw > in_string
-            or max(call.in_key, call.named_only, call.quote_in_text) > 1):
+            or max(call.in_key, call.named_only, call.quote_in_text, call.after_bracket, call.vague) > 1):
         refuse("its Python scanner is in no possible state")
     own = in_string and call.quote == 0 and row.roles[QUOTE] != 0 and call.n_quotes == 1 and not call.raw
     if in_string and not own and (
