@@ -73,6 +73,7 @@ _LENIENT = (
     "value-type",
     "ignored-member",
     "fenced-call",
+    "invalid-json",
 )
 
 CODES = ("", *_STRICT, *_LENIENT)

@@ -16,6 +16,7 @@ _FAULTS = {
     "ignored-member": "its object has an unknown member, or arguments twice",
     "missing-value": "an argument has no value",
     "missing-closer": "the end of an argument or of the call is missing",
+    "invalid-json": "its arguments are not one JSON object",
     "call-syntax": "its arguments are not written as name=value",
     "held-too-long": "a part of it is too long",
 }

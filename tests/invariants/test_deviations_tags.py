@@ -92,6 +92,7 @@ TAGGED = {
         *("hermes", "```\n", '<tool_call>{"name": "f"}</tool_call>\n```'),
         ("", '```\n<tool_call>{"name": "f"}</tool_call>\n```', []),
     ),
+    "invalid-json": ("functionary", "<function=f>{'s': 'x'}", "</function>", ("", "", ["{'s': 'x'}"])),
     "abandoned-header": ("deepseek", "Hi", BEGIN + CALL, ("", "Hi", ["{}"])),
     "unfinished-header": ("hermes", "Hi", '<tool_call>{"na', ("", 'Hi<tool_call>{"na', [])),
     "after-end": ("hermes", "Hi<|im_end|>", "<|im_end|>", ("", "Hi", [])),

@@ -14,6 +14,7 @@ from reference_tags_json import (
     escaped_controls,
     is_escaped,
     is_in_string,
+    is_object,
     json_state,
 )
 from reference_tags_log import Log
@@ -64,6 +65,9 @@ class Bodies:
 
     def end_call(self, i: int, complete: bool) -> None:
         complete = complete and not self.unread
+        if complete and self.written and not is_object(self.written):
+            self.log.note("invalid-json", i)
+            complete = False
         self.last_cut = not complete and i == self.size and self.finish not in NORMAL_STOPS
         if complete and not self.written:
             self.write(self.empty_args, i)

@@ -39,6 +39,24 @@ def json_state(text: str) -> str:
     return "open" if in_string or depth else "broken"
 
 
+def is_object(text: str) -> bool:
+    """Is it JSON, an object of at most 32 levels?"""
+    try:
+        value = json.loads(text, parse_int=str, parse_float=str, parse_constant=refuse)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and levels(value) <= 32
+
+
+def refuse(word: str) -> None:
+    raise ValueError(word)
+
+
+def levels(value: object) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if inner is None else 1 + max(map(levels, inner), default=0)
+
+
 def is_in_string(text: str) -> bool:
     in_string, escaped = False, False
     for char in text:

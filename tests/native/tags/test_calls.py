@@ -32,13 +32,18 @@ def test_a_tag_that_begins_and_ends_a_call():
         (" get_x ```json\n{}\n```", "get_x", "{}"),
         ("{}", "function", "{}"),
         ('\n{"a": 1}', "function", '{"a": 1}'),
-        ("two words\n{}", "function", "two words\n{}"),
         ("", "function", "{}"),
     ],
 )
 def test_the_word_function_before_a_name(body, name, arguments):
     call = f"{BEGIN}<｜tool▁call▁begin｜>function<｜tool▁sep｜>{body}<｜tool▁call▁end｜>{END}"
     assert read("deepseek", call, tools=None) == ("", "", [(name, arguments)], [])
+
+
+def test_two_words_after_function_are_no_name():
+    body = "two words\n{}"
+    call = f"{BEGIN}<｜tool▁call▁begin｜>function<｜tool▁sep｜>{body}<｜tool▁call▁end｜>{END}"
+    assert read("deepseek", call, tools=None) == ("", "", [("function", body, "cut")], ["invalid-json"])
 
 
 @pytest.mark.parametrize(

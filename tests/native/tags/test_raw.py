@@ -26,11 +26,6 @@ def raw(body, **options):
         "{}",
         '{"a": 1}',
         '{"a": " }{ \\" "}',
-        "[1, {}]",
-        '"text"',
-        "5",
-        "null",
-        "no JSON",
         '{"a": "<｜tool▁call▁end｜>"}',
         '{"a": "<｜tool▁calls▁begin｜>", "b": "<think>"}',
         '{\n "a":\n\n [ ]\n}',
@@ -43,6 +38,11 @@ def test_a_raw_body_passes_as_it_is(body):
     assert raw(f"```\n {body}\n ```\n") == [body]
 
 
+@pytest.mark.parametrize("body", ["[1, {}]", '"text"', "5", "null", "no JSON", '`{"a": 1}`', '``{"a": 1}'])
+def test_a_raw_body_that_is_not_an_object_is_not_complete(body):
+    assert read("deepseek", RAW.replace("{}", body)) == ("", "", [("f", body, "cut")], ["invalid-json"])
+
+
 def test_an_empty_body():
     assert raw("") == raw(" \n") == raw("```json\n```") == ["{}"]
     assert raw("", empty_args="null") == ["null"]
@@ -50,15 +50,14 @@ def test_an_empty_body():
 
 
 def test_only_a_whole_fence_is_taken_off():
-    assert raw('`{"a": 1}`') == ['`{"a": 1}`']
-    assert raw('``{"a": 1}') == ['``{"a": 1}']
     assert raw('```json\n{"a": "```"}\n```') == ['{"a": "```"}']
     found = ("", "", [("f", '{"a": 1}')], ["ignored-text"])
     assert read("deepseek", RAW.replace("{}", '{"a": 1}\n```')) == found
 
 
 def test_whitespace_between_two_values_is_kept():
-    assert raw('{"a": 1} \n {"b": 2}') == ['{"a": 1} \n {"b": 2}']
+    said = '{"a": 1} \n {"b": 2}'
+    assert read("deepseek", RAW.replace("{}", said)) == ("", "", [("f", said, "cut")], ["invalid-json"])
 
 
 def test_a_closer_in_open_json_is_text_unless_a_call_may_end_there():

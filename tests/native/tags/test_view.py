@@ -17,7 +17,7 @@ def test_an_inert_id_is_dropped_wherever_it_is(at):
 
 def test_a_think_marker_in_a_body_is_text():
     assert ids("deepseek", CALL[0], '{"s": "', "<think>", '"}', CALL[1]) == ("", "", [("f", '{"s": "<think>"}')], [])
-    assert ids("deepseek", CALL[0], "</think>", CALL[1]) == ("", "", [("f", "</think>")], [])
+    assert ids("deepseek", CALL[0], "</think>", CALL[1]) == ("", "", [("f", "</think>", "cut")], ["invalid-json"])
 
 
 def test_a_dropped_id_ends_an_incomplete_character():

@@ -19,9 +19,27 @@ def calls(inside, codes=(), **options):
 
 
 def arguments(value, codes=()):
-    (call,) = calls(f'{{"name": "f", "arguments": {value}}}', codes)
-    assert call[0] == "f"
+    """Those of a call that is complete if they are an object."""
+    is_object = is_json_object(value) or is_json_object(string_of(value))
+    (call,) = calls(f'{{"name": "f", "arguments": {value}}}', [*codes, *["invalid-json"] * (not is_object)])
+    assert (call[0], call[2:]) == ("f", () if is_object else ("cut",))
     return call[1]
+
+
+def string_of(value):
+    """What the text holds if it is a string of JSON, or else nothing; nothing is an empty object."""
+    try:
+        said = json.loads(value, strict=False)
+    except ValueError:
+        return ""
+    return said or "{}" if said is None or isinstance(said, str) else ""
+
+
+def is_json_object(text):
+    try:
+        return isinstance(json.loads(text, strict=False), dict)
+    except ValueError:
+        return False
 
 
 @pytest.mark.parametrize(
@@ -84,7 +102,7 @@ def test_words_that_begin_like_null():
 
 def test_members_in_any_order():
     assert calls('{"arguments": {"a": 1}, "name": "f"}') == [("f", '{"a": 1}')]
-    assert calls('{"id": {"name": "no"}, "name": "f", "type": ["x"], "arguments": [1]}') == [("f", "[1]")]
+    assert calls('{"id": {"name": "no"}, "name": "f", "type": ["x"], "arguments": {}}') == [("f", "{}")]
     assert calls('{"parameters": {"a": 1}, "name": "f"}') == [("f", '{"a": 1}')]
 
 
@@ -153,7 +171,7 @@ def test_a_member_that_the_tool_does_not_have_is_not_a_lost_argument(inside, com
 def test_the_first_name_and_the_first_arguments_count():
     twice = '{"name": "f", "name": "g", "arguments": 1, "arguments": 2, "parameters": 3}'
     assert calls(twice, ["ignored-member"] * 2) == [("f", "1", "cut")]
-    assert calls('{"name": 5, "name": "", "name": " f ", "arguments": 1}') == [("f", "1")]
+    assert calls('{"name": 5, "name": "", "name": " f ", "arguments": {}}') == [("f", "{}")]
 
 
 @pytest.mark.parametrize("name", [r"\u0066", r"get\u002dit", "名前", r"\ud83d\ude00", r"\u0061\/b"])
@@ -263,7 +281,8 @@ def test_a_stop_in_the_text_ends_the_call(rest):
 def test_a_closer_outside_of_strings_ends_the_call(value):
     kept = "" if value == "null" else value
     found = read("hermes", f'<tool_call>{{"name": "f", "arguments": {value}</tool_call>Hi')
-    assert found == ("", "Hi", [("f", kept or "{}")], ["missing-closer"])
+    call = ("f", kept, "cut") if kept else ("f", "{}")
+    assert found == ("", "Hi", [call], ["missing-closer", *["invalid-json"] * bool(kept)])
 
 
 def test_a_call_that_is_cut():
@@ -306,10 +325,11 @@ def test_arguments_stream_once_the_name_is_known():
 
 
 def test_members_before_the_name_are_held_as_long_as_they_may():
-    call = '<tool_call>{"arguments": "' + "x" * 2000 + '", "name": "f"}</tool_call>'
-    assert read("hermes", call) == ("", "", [("f", "x" * 2000)], [])
+    arguments = '{"a": "' + "x" * 2000 + '"}'
+    call = f'<tool_call>{{"arguments": {arguments}, "name": "f"}}</tool_call>'
+    assert read("hermes", call) == ("", "", [("f", arguments)], [])
     assert read("hermes", call, max_hold=1024) == ("", call, [], [])
-    assert read("hermes", call, max_hold=2100) == ("", "", [("f", "x" * 2000)], [])
+    assert read("hermes", call, max_hold=2100) == ("", "", [("f", arguments)], [])
 
 
 def test_an_empty_array_is_no_call_where_no_closer_follows():

@@ -1,14 +1,29 @@
-# The incremental JSON scanner: is the value complete, and where did it end? Three small variables and a stage; it never
-# looks back. It follows strings and nesting only: a value may be balanced and still not be valid JSON.
+# The incremental JSON scanner: is the value complete, where did it end, and is it an object that any reader of JSON
+# takes? A few small variables; it never looks back. `stage` follows strings and nesting only: a value may be balanced
+# and still not be valid JSON. `expect` follows the grammar.
 
-from libc.stdint cimport uint8_t, uint64_t
-from harmonystream._native.core.chars cimport is_json_space, lowest_bit, quotes_and_backslashes
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from harmonystream._native.core.chars cimport hex_digit, is_json_space, lowest_bit, quotes_and_backslashes
+from harmonystream._native.core.json_number cimport N_START, number_ends, number_next
 from harmonystream._native.core.types cimport Json
 
 cdef enum JsonStage:
     # before, inside a bare scalar, inside a string or container, after the value
     J_NOTHING, J_SCALAR, J_OPEN, J_CLOSED
 
+cdef enum:
+    JSON_LEVELS = 32                             # an object that is nested deeper is not checked, so it is not valid
+
+cdef enum JsonEscape:
+    # in a string: after a backslash; after \u, from one digit left to four
+    E_NONE, E_BACKSLASH, E_DIGIT, E_DIGITS = 5
+
+cdef enum JsonExpect:
+    # What comes next. A number is at E_NUMBER + its stage, a word at E_WORD + its next letter in grammar_step()'s words.
+    E_OBJECT, E_FIRST_KEY, E_KEY, E_IN_KEY, E_COLON, E_VALUE, E_FIRST_ITEM, E_IN_STRING, E_AFTER, E_END, E_INVALID
+    E_NUMBER = 16
+    E_WORD = 32
+    E_LAST = 44
 
 cdef inline void json_reset(Json* j) noexcept nogil:
     j.depth = 0
@@ -16,6 +31,13 @@ cdef inline void json_reset(Json* j) noexcept nogil:
     j.end = -1
     j.in_string = j.escape = j.broken = j.scalar = j.matched = 0
     j.stage = J_NOTHING
+    j.expect = E_OBJECT
+    j.objects = 0
+
+
+cdef inline bint json_is_object(const Json* j) noexcept nogil:
+    """One whole object so far, as JSON's grammar has it, and nothing but whitespace around it."""
+    return j.expect == E_END
 
 
 cdef inline bint scalar_whole(const Json* j) noexcept nogil:
@@ -51,6 +73,81 @@ cdef inline void scalar_step(Json* j, uint8_t c) noexcept nogil:
             j.broken = 1
 
 
+cdef inline void open_level(Json* j, bint is_object) noexcept nogil:
+    if j.depth >= JSON_LEVELS:
+        j.expect = E_INVALID
+        return
+    j.objects |= <uint32_t>is_object << j.depth
+    j.expect = E_FIRST_KEY if is_object else E_FIRST_ITEM
+
+
+cdef inline void close_level(Json* j, bint is_object) noexcept nogil:
+    cdef uint32_t level = <uint32_t>1 << (j.depth - 1)
+    if (j.objects & level != 0) != is_object:
+        j.expect = E_INVALID
+        return
+    j.objects &= ~level
+    j.expect = E_AFTER if j.depth > 1 else E_END
+
+
+cdef inline void grammar_step(Json* j, uint8_t c) noexcept nogil:
+    """A byte outside of strings, before it changes the depth. Whitespace matters only after a number or in a word."""
+    cdef const char* words = b"rue\0alse\0ull"
+    cdef int expect = j.expect, stage
+    if expect >= E_WORD:
+        if c != <uint8_t>words[expect - E_WORD]:
+            j.expect = E_INVALID
+        else:
+            j.expect = <uint8_t>(expect + 1) if words[expect + 1 - E_WORD] else E_AFTER
+        return
+    if expect >= E_NUMBER:
+        stage = number_next(expect - E_NUMBER, c)
+        if stage >= 0 or not number_ends(expect - E_NUMBER):
+            j.expect = <uint8_t>(E_NUMBER + stage) if stage >= 0 else E_INVALID
+            return
+        expect = j.expect = E_AFTER
+        if is_json_space(c):
+            return
+    if expect == E_AFTER and c == c',':
+        j.expect = E_KEY if j.objects >> (j.depth - 1) & 1 else E_VALUE
+    elif expect == E_COLON and c == c':':
+        j.expect = E_VALUE
+    elif (expect == E_AFTER or expect == E_FIRST_KEY) and c == c'}':
+        close_level(j, True)
+    elif (expect == E_AFTER or expect == E_FIRST_ITEM) and c == c']':
+        close_level(j, False)
+    elif (expect == E_KEY or expect == E_FIRST_KEY) and c == c'"':
+        j.expect = E_IN_KEY
+    elif expect == E_OBJECT and c == c'{':
+        open_level(j, True)
+    elif expect != E_VALUE and expect != E_FIRST_ITEM:
+        j.expect = E_INVALID
+    elif c == c'"':
+        j.expect = E_IN_STRING
+    elif c == c'{' or c == c'[':
+        open_level(j, c == c'{')
+    elif c == c't' or c == c'f' or c == c'n':
+        j.expect = E_WORD + (0 if c == c't' else 4 if c == c'f' else 9)
+    else:
+        stage = number_next(N_START, c)
+        j.expect = <uint8_t>(E_NUMBER + stage) if stage >= 0 else E_INVALID
+
+
+cdef inline bint escape_step(Json* j, uint8_t c) noexcept nogil:
+    """A byte in an open escape. False: it is not part of it."""
+    if j.escape == E_BACKSLASH:
+        j.escape = E_DIGITS if c == c'u' else E_NONE
+        if c not in b'"\\/bfnrtu':
+            j.expect = E_INVALID
+        return True
+    if hex_digit(c) < 0:
+        j.expect = E_INVALID
+        j.escape = E_NONE
+        return False
+    j.escape = E_NONE if j.escape == E_DIGIT else j.escape - 1
+    return True
+
+
 cdef inline void json_step(Json* j, const uint8_t* p, Py_ssize_t n) noexcept nogil:
     """Reads these bytes."""
     cdef Py_ssize_t i = 0
@@ -60,8 +157,7 @@ cdef inline void json_step(Json* j, const uint8_t* p, Py_ssize_t n) noexcept nog
         c = p[i]
         i += 1
         if j.in_string:
-            if j.escape:
-                j.escape = 0
+            if j.escape and escape_step(j, c):
                 continue
             while i + 8 <= n:
                 found = quotes_and_backslashes(p + i - 1)
@@ -71,19 +167,23 @@ cdef inline void json_step(Json* j, const uint8_t* p, Py_ssize_t n) noexcept nog
                 i += 8
             c = p[i - 1]
             if c == c'\\':
-                if i < n:
-                    i += 1                                                   # whatever it escapes
-                else:
-                    j.escape = 1
+                j.escape = E_BACKSLASH
             elif c == c'"':
                 j.in_string = 0
+                j.expect = E_COLON if j.expect == E_IN_KEY else E_AFTER if j.expect == E_IN_STRING else E_INVALID
                 if j.depth == 0:
                     json_close(j, i)
-        elif is_json_space(c):
+            continue
+        if is_json_space(c):
+            if j.expect >= E_NUMBER:
+                grammar_step(j, c)
             if j.stage == J_SCALAR:
                 j.broken |= not scalar_whole(j)
                 json_close(j, i - 1)
-        elif c == c'}' or c == c']':
+            continue
+        if j.expect != E_INVALID:
+            grammar_step(j, c)
+        if c == c'}' or c == c']':
             if j.depth > 0:
                 j.depth -= 1
                 if j.depth == 0:

@@ -6,7 +6,7 @@ from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 from harmonystream._native.core.buffer cimport buffer_put
 from harmonystream._native.core.chars cimport are_ascii, has_control
-from harmonystream._native.core.json_scan cimport json_balanced, json_step
+from harmonystream._native.core.json_scan cimport E_BACKSLASH, json_balanced, json_step
 from harmonystream._native.core.json_text cimport json_escape
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.utf8 cimport utf8_continues, utf8_length, utf8_subpart
@@ -149,7 +149,7 @@ cdef inline void put_json(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, int
             return
         if s.json.in_string and not s.json.broken:
             escaped[0] = c'\\'
-            size = s.json.escape
+            size = s.json.escape == E_BACKSLASH
             size += json_escape(p + k, 1, escaped + size)
             put_ready(s, o, escaped, size, start, stop)
         else:

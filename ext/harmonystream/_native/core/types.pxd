@@ -81,6 +81,7 @@ cdef enum:                                       # Deviation: the codes of devia
     D_REPEATED_RECIPIENT, D_BARE_RECIPIENT, D_FOREIGN_ROLE, D_CALL_WITHOUT_TOOLS, D_INVALID_UTF8
     D_UNFINISHED_HEADER, D_AFTER_END
     D_CALL_IN_REASONING, D_HELD_TOO_LONG, D_VALUE_TYPE, D_IGNORED_MEMBER, D_FENCED_CALL
+    D_INVALID_JSON
     N_DEVIATIONS
 
 cdef enum:
@@ -228,10 +229,13 @@ cdef struct ToolTable:
     const uint32_t* other_inside                 # by level: that of a key that it does not declare
 
 cdef struct Json:                                # core/json_scan.pxd
-    int64_t depth, count, end
+    int32_t depth
+    uint32_t objects                             # for each open level, from the lowest bit on: is it an object?
+    int64_t count, end
     uint8_t in_string, escape, stage, broken
     # a bare scalar at top level: its first byte ('0' for numbers), and how far it is
     uint8_t scalar, matched
+    uint8_t expect                               # JsonExpect, or in a number or word
 
 cdef struct ObjectScan:                          # tags/call_object.pxd: the members of a wrapped call
     int32_t depth

@@ -9,6 +9,7 @@ from harmonystream._native.core.buffer cimport buffer_free, buffer_put, buffer_r
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.cpython cimport PyUnicode_AsUTF8AndSize
 from harmonystream._native.core.fields cimport *
+from harmonystream._native.core.json_scan cimport *
 from harmonystream._native.harmony.header_words cimport span_begins
 from harmonystream._native.harmony.message_transitions cimport route
 from harmonystream._native.stream.program cimport Program
@@ -25,7 +26,7 @@ cdef int64_t HIGHEST = <int64_t>1 << 62      # no stream is longer; leaves room 
 cdef enum:
     DEVIATION_SIZE = 9
     # bytes of a stream's fields, and of all that follows them at most
-    FIELDS_SIZE = 16 * 8 + 6 + 8 * 2 + 17 + 2 * 4 + 3 * 2 + 8 + 1
+    FIELDS_SIZE = 15 * 8 + 2 * 4 + 7 + 8 * 2 + 17 + 2 * 4 + 3 * 2 + 8 + 1
     MOST_STATE = FIELDS_SIZE + DEVIATION_CAP * DEVIATION_SIZE + 3 + HOLD_CAP + HEADER_CAP + 32
 
 
@@ -61,11 +62,12 @@ cdef void walk(Stream* s, Fields* f) noexcept:
 
 cdef void walk_json(Json* j, Fields* f) noexcept:
     cdef int i
-    cdef uint8_t** bytes_ = [&j.in_string, &j.escape, &j.stage, &j.broken, &j.scalar, &j.matched]
-    long_field(f, &j.depth)
+    cdef uint8_t** bytes_ = [&j.in_string, &j.escape, &j.stage, &j.broken, &j.scalar, &j.matched, &j.expect]
+    word_field(f, <uint32_t*>&j.depth)
     long_field(f, &j.count)
     long_field(f, &j.end)
-    for i in range(6):
+    word_field(f, &j.objects)
+    for i in range(7):
         byte_field(f, bytes_[i])
 
 
@@ -159,9 +161,26 @@ cdef int check_numbers(const Stream* s, bint slack) except -1:
     return 0
 
 
+cdef bint is_possible(const Json* j) noexcept:
+    """Does what the grammar expects fit the brackets that are open, and the string?"""
+    cdef uint32_t top
+    if j.expect == E_INVALID:
+        return True
+    if j.in_string != (j.expect == E_IN_KEY or j.expect == E_IN_STRING) or j.depth > JSON_LEVELS:
+        return False
+    if j.depth == 0:
+        return j.objects == 0 and (j.expect == E_OBJECT or j.expect == E_END)
+    top = j.objects >> (j.depth - 1)
+    if top > 1 or j.expect in (E_OBJECT, E_END) or E_INVALID < j.expect < E_NUMBER or j.expect > E_LAST:
+        return False
+    if j.expect in (E_FIRST_KEY, E_KEY, E_IN_KEY, E_COLON):
+        return top == 1
+    return j.expect != E_FIRST_ITEM or top == 0
+
+
 cdef int check_flags(const Stream* s) except -1:
-    if (s.json.in_string > 1 or s.json.escape > s.json.in_string or s.json.stage > 3 or s.json.broken > 1
-            or s.json.matched > 5):
+    if (s.json.in_string > 1 or s.json.escape > E_DIGITS * s.json.in_string or s.json.stage > 3 or s.json.broken > 1
+            or s.json.matched > 5 or not is_possible(&s.json)):
         refuse("its JSON scanner is in no possible state")
     if (s.state >= N_STATES or s.channel_code > OTHER_CHANNEL or s.kind > OTHER_CALL
             or s.role_state > ROLE_IMPLIED or s.phase > 4 or s.input_mode > TEXT_MODE):

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint8_t
 from harmonystream._native.core.chars cimport is_json_space
-from harmonystream._native.core.json_scan cimport J_NOTHING, json_balanced
+from harmonystream._native.core.json_scan cimport E_BACKSLASH, J_NOTHING, json_balanced
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.lookahead cimport look_stop
 from harmonystream._native.tags.view cimport *
@@ -32,7 +32,7 @@ cdef inline bint leaves_json(uint8_t before) noexcept nogil:
 
 cdef inline Py_ssize_t left_at(uint8_t before, const Json* j, const uint8_t* p, Py_ssize_t n) noexcept nogil:
     """How many of these bytes come before one that leaves the JSON, which is open."""
-    cdef bint in_string = j.in_string, escape = j.escape
+    cdef bint in_string = j.in_string, escape = j.escape == E_BACKSLASH
     cdef Py_ssize_t i
     for i in range(n):
         if in_string:

@@ -39,7 +39,7 @@ cdef int look_raw_end(const View* v, Stream* s, const TagTable* row, Py_ssize_t 
     if not s.json.in_string:
         return YES
     verdict = look_follow(v, row, stop, origin, row.follow_call if role == CALL_CLOSE else row.follow_section)
-    if verdict == NO and not s.tags.quotes and not s.json.escape:
+    if verdict == NO and not s.tags.quotes and s.json.escape != E_BACKSLASH:
         verdict = look_lost_end(v, row, stop, s.tags.line_start & BRACKET != 0)
     return verdict
 
@@ -211,7 +211,7 @@ cdef bint step_raw(Stream* s, const Context* c, View* v) noexcept nogil:
         return step_raw_begin(s, c, v)
     if opened:
         if row.open_end and v.p[q] == c'\n' and s.tags.line_start & BRACKET and (
-                s.json.in_string and not s.json.escape and not s.tags.quotes):
+                s.json.in_string and s.json.escape != E_BACKSLASH and not s.tags.quotes):
             verdict = look_lost_end(v, row, q, False)
             if verdict == MORE:
                 return False

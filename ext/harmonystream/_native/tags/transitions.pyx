@@ -4,7 +4,7 @@
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 from harmonystream._native.core.build cimport DEBUG_BUILD
-from harmonystream._native.core.json_scan cimport json_reset
+from harmonystream._native.core.json_scan cimport json_is_object, json_reset
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.cdata cimport NO_CDATA
 from harmonystream._native.tags.lookahead cimport CallHeader
@@ -122,6 +122,7 @@ cdef void turn_raw(Stream* s) noexcept nogil:
 
 
 cdef inline void close_body(Stream* s, const Context* c, int64_t at, bint complete, bint pairs) noexcept nogil:
+    cdef int64_t found_at = at
     flush_pending(s, c.out)
     s.value_mode = NO_VALUE
     s.header_n = 0
@@ -129,7 +130,11 @@ cdef inline void close_body(Stream* s, const Context* c, int64_t at, bint comple
     at = after(s, at)
     if pairs and complete and s.tags.pairs:
         put_text(s, c.out, b"}", 1, at, at)
-    close_call(s, c.out, at, complete and not s.tags.unread)
+    complete = complete and not s.tags.unread
+    if complete and s.wrote and not json_is_object(&s.json):
+        note(s, D_INVALID_JSON, found_at)
+        complete = False
+    close_call(s, c.out, at, complete)
 
 
 cdef void end_call(Stream* s, const Context* c, int64_t at, bint complete, bint pairs) noexcept nogil:
