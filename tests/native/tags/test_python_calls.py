@@ -290,8 +290,6 @@ def test_calls_after_each_other():
     [
         ("f(a=1", '{"a": 1}'),
         ("f(a=[1, {'b': 'c'", '{"a": [1, {"b": "c"}]}'),
-        ("f(a=[1, {'b'", '{"a": [1, {"b": null}]}'),
-        ("f(a=", '{"a": null}'),
         ("f(a=x + y", '{"a": "x + y"}'),
         ("f(", "{}"),
     ],
@@ -300,6 +298,19 @@ def test_the_closer_ends_what_is_open(inside, text):
     _, content, calls, codes = read("lfm2", f"{START}[{inside}{END}")
     assert (content, calls) == ("", [("f", text)])
     assert "missing-closer" in codes
+
+
+@pytest.mark.parametrize(
+    ("inside", "text"),
+    [
+        ("f(a=[1, {'b'", '{"a": [1, {"b": null}]}'),
+        ("f(a=", '{"a": null}'),
+        ("f(a=g(1, b=2)", '{"a": "g(1, b=2)"}'),
+    ],
+)
+def test_what_is_open_without_its_value_or_end_is_not_complete(inside, text):
+    (call,) = hs.parse(f"{START}[{inside}{END}", "lfm2").tool_calls
+    assert (call.arguments, call.complete) == (text, False)
 
 
 @pytest.mark.parametrize("finish", ["stop", "length", None])
