@@ -266,7 +266,9 @@ class PythonCalls(Strings):
                 return ""
             x += 1
         comma = s.startswith(",", x, limit)
-        while comma and x < limit and s[x] in WS + ",":
+        while comma and x < limit and s[x] in WS + "," + self.closers:
+            if s[x] == "]" and self.in_array and not self.open:
+                return ""
             x += 1
         if x == limit or s[x] in WS:
             return ""

@@ -199,7 +199,10 @@ cdef inline int look_call_on(const View* v, const Stream* s, const Context* c, P
             return NO                                      # of the array of calls
         x += 1
     comma = x < n and v.p[x] == c',' and not is_special(v, x)
-    while comma and x < n and (is_json_space(v.p[x]) or v.p[x] == c',') and not is_special(v, x):
+    while comma and x < n and (is_json_space(v.p[x]) or v.p[x] == c',' or is_closer(row, v.p[x])) and not (
+            is_special(v, x)):
+        if v.p[x] == c']' and s.tags.array and not inside:
+            return NO
         x += 1
     if x == n:
         return NO if v.end or capped(v, i) else MORE
