@@ -47,6 +47,21 @@ def test_an_object_after_the_name_is_the_arguments(name):
             check_every_cut(name, text, [TOOL])
 
 
+@pytest.mark.parametrize("name", [name for name in NAMED if row_of(name).pair or row_of(name).element])
+def test_a_key_after_the_name_begins_the_arguments(name):
+    before, after = around(name)
+    row = row_of(name)
+    key, end, value, close = map(first, row.pair or (*(row.element or ("", "", "")), ""))
+    body = f"{key}x{end}{value}1{close}" if row.pair else f"{key}x{end}1{value}x{end}"
+    for gap in ("", " ", "\n", " \n "):
+        for inside, arguments in ((body, '{"x": 1}'), ("", "{}")):
+            text = f"{before}f{gap}{inside}{after}\nBye."
+            done = hs.parse(text, name, tools=[TOOL])
+            assert [(call.arguments, call.complete) for call in done.tool_calls] == [(arguments, True)], (text, done)
+            assert done.content == "Bye." and "missing-opener" in {code for code, _ in done.deviations}
+            check_every_cut(name, text, [TOOL])
+
+
 @pytest.mark.parametrize("name", NAMED)
 def test_a_name_that_is_not_declared_needs_its_end(name):
     before, after = around(name)

@@ -429,20 +429,27 @@ class HeaderReader:
             header.body = "empty" if tag.empty else header.body
 
     def unended(self, opener: Marker, limit: int, header: Header) -> bool:
-        """A known name without its end: before an object, perhaps in a fence, or as the rest of its line before a key
-        or the call's closer?"""
-        text = self.text
+        """A known name without its end: before an object, perhaps in a fence, or before a key or the call's closer?"""
+        text, begins = self.text, ("key_open", "element_open", "call_close")
         if may_lack(self.row.call and self.row.call[1]):
             return False
-        start = text.skip(opener.stop, limit)
-        match = re.compile(r"[^\n{\u0100-\uffff]{0,256}(?=[\n{])").match(text.s, start, limit)
-        name = match[0].rstrip(WS) if match else ""
+        has_tags, found = bool(self.row.pair or self.row.element), False
+        start = j = text.skip(opener.stop, limit)
+        while j < limit and text.s[j] not in "\n{" and text.is_byte(j) and j - start < LONGEST:
+            try:
+                found = has_tags and text.at(j, limit, *begins) is not None
+            except More:
+                found = True
+            if found:
+                break
+            j += 1
+        name = text.s[start:j].rstrip(WS) if j < limit and (found or text.s[j] in "\n{") else ""
         if not find_name(name, self.tools or (), self.row.name_as == "id"):
             return False
         x = text.skip(start + len(name), limit)
         if text.s[x : min(x + 1, limit)] != "{":
-            if self.row.pair or self.row.element:
-                found = text.follows(x, limit, "key_open", "element_open", "call_close")
+            if has_tags:
+                found = text.at(x, limit, *begins) is not None
             else:
                 found = text.s.startswith("```", x, limit)
                 if not found and "```".startswith(text.s[x:limit]):

@@ -156,21 +156,26 @@ cdef inline bint is_known(const Context* c, const uint8_t* name, Py_ssize_t n) n
 
 
 cdef int look_unended(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t origin, CallHeader* h) noexcept nogil:
-    """A known name without its end: before an object, perhaps in a fence, or as the rest of its line before a key or
-    the call's closer."""
+    """A known name without its end: before an object, perhaps in a fence, or before a key or the call's closer."""
     cdef Py_ssize_t n = limit(v, origin), x = at, last
-    cdef int k = -1, verdict = YES
+    cdef uint64_t begins = c.row.roles[KEY_OPEN] | c.row.roles[ELEMENT_OPEN] | c.row.roles[CALL_CLOSE]
+    cdef int k = -1, verdict = NO
     while x < n and v.p[x] != c'\n' and v.p[x] != c'{' and not is_special(v, x) and x - at < NAME_CAP:
+        if c.row.has_pair and c.row.first[v.p[x]] & begins:
+            verdict = match(v, c.row, x, n, begins, &k)
+            if verdict != NO:
+                break
         x += 1
     last = x
     while last > at and is_json_space(v.p[last - 1]):
         last -= 1
-    if x == n or (v.p[x] != c'\n' and v.p[x] != c'{') or not is_known(c, v.p + at, last - at):
+    if x == n or (verdict == NO and v.p[x] != c'\n' and v.p[x] != c'{') or not is_known(c, v.p + at, last - at):
         return NO
     x = skip_ws(v, x, n)
-    if x == n or v.p[x] != c'{':
-        verdict = backquotes(v, x, n) if not c.row.has_pair else match(
-            v, c.row, x, n, c.row.roles[KEY_OPEN] | c.row.roles[ELEMENT_OPEN] | c.row.roles[CALL_CLOSE], &k)
+    if x < n and v.p[x] == c'{':
+        verdict = YES
+    else:
+        verdict = match(v, c.row, x, n, begins, &k) if c.row.has_pair else backquotes(v, x, n)
     if verdict != YES:
         return undecided(v, origin) if verdict == MORE else NO
     h.name_at, h.name_n, h.stop = at, last - at, last
