@@ -611,7 +611,8 @@ cdef int look_slip(const View* v, const Literal* closer, Py_ssize_t i, Py_ssize_
     cdef Py_ssize_t p = 1, x, rest, last = closer.n - 1
     cdef int extra, lacking, verdict = NO
     cdef const uint8_t* slash = <const uint8_t*>memchr(closer.text, c'/', last)
-    if slash == NULL or closer.n < SLIP_SIZE or closer.text[last] != c'>' or (v.marks != NULL and closer.group >= BY_ID):
+    if slash == NULL or closer.n < SLIP_SIZE or closer.text[last] != c'>' or (
+            v.marks != NULL and closer.group >= BY_ID):
         return NO
     while p < last and i + p < n and v.p[i + p] == closer.text[p]:
         p += 1

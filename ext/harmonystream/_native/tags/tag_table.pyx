@@ -109,8 +109,9 @@ cdef class Row:
             raise FormatError(f"format {format.name!r}: wrapped needs section or call, because their markers enclose "
                               "the JSON")
         for switch in ("wrapped", "control"):
-            if not isinstance(getattr(format, switch), bool) and (switch, getattr(format, switch)) != ("wrapped", "read"):
-                raise FormatError(f"format {format.name!r}: {switch} is True or False, not {getattr(format, switch)!r}")
+            said = getattr(format, switch)
+            if not isinstance(said, bool) and (switch, said) != ("wrapped", "read"):
+                raise FormatError(f"format {format.name!r}: {switch} is True or False, not {said!r}")
         t.strip, t.untyped_json = choice(format, "newlines", NEWLINES), choice(format, "untyped", UNTYPED)
         t.control, t.examples = bool(format.control), choice(format, "fenced", FENCED_CALLS)
         t.mentions, t.ends_reasoning = choice(format, "mention", MENTIONS), choice(format, "after_call", AFTER_CALL)
