@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from reference_tags_text import INERT, WS, More, Text, lacks_closer
+from reference_tags_text import CALL, INERT, SECTION, WS, More, Text, lacks_closer
 
 OPENERS, CLOSERS = "{[", "}]"
 MOST = 255  # values of an object that are counted
@@ -172,8 +172,10 @@ class ObjectScan:
 
     def ends_string(self, i: int) -> bool:
         """Does what stands in a string say that its quote is missing?"""
-        if self.is_stop(i) or not self.text.is_byte(i):
-            return self.is_stop(i)
+        if not self.text.is_byte(i):
+            return self.is_stop(i) or self.text.at(i, self.limit, *SECTION, *CALL) is not None
+        if self.is_stop(i):
+            return True
         mark = self.text.at(i, self.limit, *(self.closers or self.markers))
         if mark is None:
             return False

@@ -280,7 +280,8 @@ class PythonCalls(Strings):
         try:
             if comma and (self.begins_value(x, limit) or (self.bare_keys and key_at(text, x, limit))):
                 return "value" if listed else "text"
-            return "text" if not comma and "\n" not in s[i:x] and not self.is_next_call(x, limit) else ""
+            in_line = not comma and "\n" not in s[i:x]
+            return "text" if in_line and not self.is_next_call(x, limit) and self.is_closed_again(x, limit) else ""
         except More:
             return ""
 
@@ -292,9 +293,24 @@ class PythonCalls(Strings):
             return not self.is_array(x, limit)
         return self.text.s[x] in "0123456789\"'-" + self.openers
 
+    def is_closed_again(self, x: int, limit: int) -> bool:
+        """Is another closing bracket in the rest of the line, before a marker that ends the call?"""
+        while x < limit and self.text.s[x] != "\n":
+            if quote := self.text.at(x, limit, "quote"):
+                x = quote.stop
+                continue
+            if self.text.is_byte(x) and self.text.s[x] in self.closers:
+                return True
+            if not self.text.is_byte(x) or self.end_at(x):
+                return False
+            x += 1
+        return False
+
     def is_next_call(self, x: int, limit: int) -> bool:
         """After what closes a call: another call or array of calls, or what ends them?"""
         c = self.text.s[x]
+        if self.text.at(x, limit, "quote"):
+            return False
         if not self.text.is_byte(x) or c in self.closers + self.row.between or self.end_at(x):
             return True
         if self.is_array(x, limit):

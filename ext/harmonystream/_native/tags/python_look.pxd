@@ -174,7 +174,9 @@ cdef inline int look_next_call(const View* v, const Stream* s, const Context* c,
                                Py_ssize_t origin) noexcept nogil:
     """After what closes a call, at x: another call or array of calls, or what ends them?"""
     cdef Py_ssize_t n = limit(v, origin), size = 0, stop = 0
-    cdef int k = -1, verdict
+    cdef int k = -1, verdict = match(v, c.row, x, n, c.row.roles[QUOTE], &k)
+    if verdict != NO:
+        return MORE if verdict == MORE else NO
     if is_special(v, x) or is_closer(c.row, v.p[x]) or (c.row.between and v.p[x] == c.row.between):
         return YES
     verdict = look_python_end(v, c.row, x, False, &k)
@@ -184,6 +186,25 @@ cdef inline int look_next_call(const View* v, const Stream* s, const Context* c,
         x = skip_call_word(v, x, n) if c.row.name_as == CALL_NAME else x
         verdict = look_written(v, c.row, c.tools, x, origin, not s.tags.array, &size, &stop)
     return verdict
+
+
+cdef inline int look_closed_again(const View* v, const TagTable* row, Py_ssize_t x, Py_ssize_t n) noexcept nogil:
+    """Is another closing bracket in the rest of the line, before a marker that ends the call?"""
+    cdef int k = -1, verdict
+    while x < n and v.p[x] != c'\n':
+        verdict = match(v, row, x, n, row.roles[QUOTE], &k)
+        if verdict == YES:
+            x += row.literals[k].n
+            continue
+        if verdict == MORE or is_special(v, x):
+            return verdict
+        if is_closer(row, v.p[x]):
+            return YES
+        verdict = look_python_end(v, row, x, False, &k)
+        if verdict != NO:
+            return MORE if verdict == MORE else NO
+        x += 1
+    return MORE if x == n else NO
 
 
 cdef inline int look_call_on(const View* v, const Stream* s, const Context* c, Py_ssize_t i) noexcept nogil:
@@ -221,8 +242,12 @@ cdef inline int look_call_on(const View* v, const Stream* s, const Context* c, P
             return LEFT
     elif memchr(v.p + i, c'\n', x - i) == NULL:
         verdict = look_next_call(v, s, c, x, i)
-        if verdict != MORE:
-            return NO if verdict == YES else LEFT
+        if verdict == NO:
+            verdict = look_closed_again(v, row, x, n)
+            if verdict == YES:
+                return LEFT
+        elif verdict == YES:
+            return NO
     return NO if verdict == MORE and (v.end or capped(v, i)) else verdict
 
 
