@@ -10,7 +10,7 @@ from setuptools import Distribution, Extension, setup
 from setuptools.command.build_ext import build_ext
 
 RANKS = Path("harmonystream", "data", "o200k_base.tokens")
-RANKS_SHA256 = "440741350e7cfa1c0f4869ce742d1b043550adbda5187adcac9e787edac6fba9"
+RANKS_SHA256 = "1bc812ae2d1700aa59660af453c7c98ac6e655445d17a2f932386a2d3d0236b5"
 DEBUG = os.environ.get("HARMONYSTREAM_DEBUG") == "1"  # line tracing, for coverage of the .pyx files
 
 if not RANKS.is_file() or hashlib.sha256(RANKS.read_bytes()).hexdigest() != RANKS_SHA256:

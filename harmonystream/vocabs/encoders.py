@@ -262,10 +262,10 @@ class Tokenizers:
 
 
 EMBEDDED = b"o200k_harmony"
-_RANKS = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data", "o200k_base.tokens")
-_RANKS_BYTES = 1_597_668
-RANKS_COUNT = 199_998
 """What is saved of the embedded vocabulary's encoder: it is in this package."""
+_RANKS = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data", "o200k_base.tokens")
+RANKS_COUNT = 199_998
+_RANKS_BYTES = 6 * RANKS_COUNT
 
 
 class Saved:
@@ -359,7 +359,7 @@ def embedded_encoder(control: Mapping[str, int]) -> Encoder:
 
 
 def ranks() -> bytes:
-    """The data of o200k_base: the length of each token, then their bytes."""
+    """The data of o200k_base, as `load_ranks` reads it."""
     with open(_RANKS, "rb") as file:
         data = file.read()
     if len(data) != _RANKS_BYTES:
@@ -369,8 +369,6 @@ def ranks() -> bytes:
 
 def _tokens() -> list[bytes]:
     """The ordinary tokens in the order of their ranks."""
-    data, at, tokens = ranks(), RANKS_COUNT, []
-    for length in data[:RANKS_COUNT]:
-        tokens.append(data[at : at + length])
-        at += length
-    return tokens
+    from .._native.core.ranks import load_ranks
+
+    return list(map(load_ranks(ranks(), RANKS_COUNT, {}).token_bytes, range(RANKS_COUNT)))

@@ -48,12 +48,11 @@ def check_ranks(data: bytes, count: int, control: dict[Any, Any]) -> None:
     except (hs.errors.VocabError, TypeError):
         return
     known = {tid: name.encode() for name, tid in control.items()}
-    at = count
-    for tid, length in enumerate(data[:count]):
-        assert (tid in vocab) == (length > 0)
-        if length:
-            known[tid] = data[at : at + length]
-        at += length
+    low, middle, high, *right = (data[at : at + count] for at in range(0, len(data), count))
+    for tid in range(count):
+        left = low[tid] | middle[tid] << 8 | high[tid] << 16
+        other = right[0][tid] | right[1][tid] << 8 | right[2][tid] << 16
+        known[tid] = known[left] + known[other] if left < tid else bytes([other])
     check_known(vocab, known)
 
 

@@ -94,7 +94,7 @@ def test_a_truncated_file_is_named(monkeypatch, tmp_path):
     damaged = tmp_path / "o200k_base.tokens"
     damaged.write_bytes(RANKS.read_bytes()[:-12])
     monkeypatch.setattr("harmonystream.vocabs.encoders._RANKS", damaged)
-    with pytest.raises(VocabError, match=re.escape(f"{damaged} has 1597656 bytes instead of 1597668: reinstall")):
+    with pytest.raises(VocabError, match=re.escape(f"{damaged} has 1199976 bytes instead of 1199988: reinstall")):
         vocab.o200k_harmony.__wrapped__()
 
 
