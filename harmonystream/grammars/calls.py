@@ -31,6 +31,7 @@ from .nodes import (
     Node,
     Space,
     Text,
+    after_space,
     either,
     few,
     is_empty,
@@ -360,12 +361,12 @@ class Output:
         if not self.reasons:  # without reasoning, the model may write only a closer
             closed = either(closed, spelled(closer))
         if choice == "none" or not openers or self.calls.begins_bare():
-            return row(closed if self.reasons else maybe(closed), Space(), rest)
+            return row(closed if self.reasons else maybe(closed), after_space(rest))
         # A call may begin in open reasoning.
         if choice == "required":
             ended = row(thoughts, maybe(spelled(closer)))
             return row(ended if self.reasons else maybe(either(ended, spelled(closer))), rest)
-        after = row(closed if self.reasons else maybe(closed), Space(), rest)
+        after = row(closed if self.reasons else maybe(closed), after_space(rest))
         return either(row(thoughts, self.calls.blocks()), after)
 
     def _rest(self, choice: str, answer: object) -> Node:

@@ -25,7 +25,6 @@ JSON_NEVER = '"\\\x7f' + "".join(map(chr, range(0x20)))
 """Characters that strings in JSON have only as escape sequences, which patterns do not know."""
 _MOST_REPEATS = 2000  # the limit of one rule in llama.cpp
 _MOST_DEPTH = 64
-_MOST_ORDERED = 6  # for up to this many members, all orders are written out
 
 
 class JsonRules(ABC):
@@ -37,6 +36,8 @@ class JsonRules(ABC):
     """The whole schema that is being written."""
     text = ""
     """The same as JSON text."""
+    most_ordered = 6
+    """For up to this many members, all orders are written out."""
     notes: frozenset[str] = frozenset()
     """More keywords that say nothing about a value."""
 
@@ -101,7 +102,7 @@ class JsonRules(ABC):
         """What fits this schema, which is JSON text. any_order: its members may have any order, if they are few."""
         schema = self.root = json.loads(text)
         self.text = text
-        kept = not any_order or len(schema["properties"]) > _MOST_ORDERED or schema.keys() - _KNOWN
+        kept = not any_order or len(schema["properties"]) > self.most_ordered or schema.keys() - _KNOWN
         if kept:
             return self.schema(schema, without)
         members = dict(self._texts(schema, without, ()))

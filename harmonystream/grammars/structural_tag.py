@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache, partial
-from itertools import permutations
+from functools import lru_cache
 
+from .json_tags import excluding, json_tag, one_of, optional, regex, sequence, string
 from .kept import fitted
 from .nodes import Json, Kept, Lit, Mark, Node, Or, Regex, Rep, Seq, Space, Text, in_quotes
 
@@ -69,29 +68,29 @@ class _Writer:
     def _format(self, node: Node) -> str:
         match node:
             case Lit(text=text):
-                return _string(text)
+                return string(text)
             case Mark(text=text):
-                return self._sequence([_piece(one) for one in self.pieces.of(text)])
+                return sequence([_piece(one) for one in self.pieces.of(text)])
             case Seq(parts=parts):
-                return self._sequence([self.format(part) for part in parts])
+                return sequence([self.format(part) for part in parts])
             case Json(schema=schema, without=without, any_order=any_order, what=what):
                 without = in_quotes((*without, *self.control))
                 found = fitted(schema, "xgrammar", without)
                 for keyword, place in found.lost:
                     self.lose(f"xgrammar does not keep {keyword!r} of {what}{place}")
-                return self._json(found.text, without, any_order)
+                return json_tag(found.text, _cut(without, _IN_STRINGS), any_order)
             case Kept():
                 return self._kept(node)
             case Or(parts=parts):
-                return f'{{"type":"or","elements":[{",".join([self.format(part) for part in parts])}]}}'
+                return one_of([self.format(part) for part in parts])
             case Rep(part=part, least=least, most=most):
                 return f'{{{_KINDS[least, most]},"content":{self.format(part)}}}'
             case Text(without=without, plain=plain, pattern=pattern):
-                return _regex(pattern) if pattern else self._text(without, plain)
+                return regex(pattern) if pattern else self._text(without, plain)
             case Space(most=most):
-                return _regex(f"[ \\n\\t]{{0,{most}}}")
+                return regex(f"[ \\n\\t]{{0,{most}}}")
             case Regex(pattern=pattern):
-                return _regex(pattern)
+                return regex(pattern)
         raise TypeError(node)
 
     def _kept(self, node: Kept) -> str:
@@ -106,58 +105,27 @@ class _Writer:
             self.lose(one)
         return made[0]
 
-    def _sequence(self, elements: list[str]) -> str:
-        if len(elements) == 1:
-            return elements[0]
-        return f'{{"type":"sequence","elements":[{",".join(elements) or _string("")}]}}'
-
-    def _json(self, schema: str, without: tuple[str, ...], any_order: bool) -> str:
-        """xgrammar's own `any_order` allows a member twice, and allows required members to be missing."""
-        read = json.loads(schema) if any_order else {}
-        if any_order and len(read["properties"]) <= _MOST_ORDERED:
-            made = []
-            for order in permutations(read["properties"]):
-                ordered = {**read, "properties": {name: read["properties"][name] for name in order}}
-                made.append(self._json(_dumps(ordered), without, False))
-            return f'{{"type":"or","elements":[{",".join(made)}]}}'
-        excluded = _excluded(without, _IN_STRINGS)
-        return f'{{"type":"json_schema","json_schema":{schema},"max_whitespace_cnt":16{excluded}}}'
-
     def _text(self, without: tuple[str, ...], plain: bool) -> str:
-        text = f'{{"type":"any_text"{_excluded((*without, *self.control), _IN_TEXT)}}}'
+        text = f'{{"type":"any_text"{excluding(_cut((*without, *self.control), _IN_TEXT))}}}'
         if not plain:
             return text
-        first = _regex("[^ \\n\\t\\r\\[{<]")
-        return f'{{"type":"optional","content":{self._sequence([first, text])}}}'
+        first = regex("[^ \\n\\t\\r\\[{<]")
+        return optional(sequence([first, text]))
 
 
 @lru_cache(256)
-def _excluded(without: tuple[str, ...], beginning: re.Pattern[str]) -> str:
+def _cut(without: tuple[str, ...], beginning: re.Pattern[str]) -> tuple[str, ...]:
     """Markers that are kept out of text, or of strings in JSON. Some are cut to a beginning that no other text has.
 
-    xgrammar's time grows with their characters: in JSON, each of them takes as long as half a schema.
+    xgrammar's time grows with their characters.
     """
-    found = dict.fromkeys(cut[0] if (cut := beginning.match(one)) else one for one in without)
-    return f',"excludes":{_dumps(tuple(found))}' if found else ""
+    return tuple(dict.fromkeys(cut[0] if (cut := beginning.match(one)) else one for one in without))
 
 
 _IN_STRINGS = re.compile("</?(?:[｜‖]|[|].|[a-z]+[_:|])|\\[(?:[|].|[A-Z]{3})|\\]<\\]")
 _IN_TEXT = re.compile("</?[｜‖]|[<\\[]/?[|]+.{1,4}|\\]<\\]")
-_MOST_ORDERED = 3  # for up to this many arguments, all orders are written out
 _KINDS = {(0, 1): '"type":"optional"', (0, None): '"type":"star"', (1, None): '"type":"plus"'}
 
 
 def _piece(piece: str | int) -> str:
-    return f'{{"type":"token","token":{piece}}}' if isinstance(piece, int) else _string(piece)
-
-
-def _regex(pattern: str) -> str:
-    return f'{{"type":"regex","pattern":{_quoted(pattern)}}}'
-
-
-def _string(text: str) -> str:
-    return f'{{"type":"const_string","value":{_quoted(text)}}}'
-
-
-_dumps = partial(json.dumps, ensure_ascii=False)
-_quoted = json.encoder.encode_basestring
+    return f'{{"type":"token","token":{piece}}}' if isinstance(piece, int) else string(piece)

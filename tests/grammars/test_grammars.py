@@ -76,6 +76,38 @@ def test_schemas_are_not_repeated_more_than_a_backend_needs() -> None:
             assert tag.count("get_weather") <= 8, format
 
 
+def parts(node: Any) -> list[Any]:
+    inner = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    return [node, *(one for part in inner for one in parts(part))]
+
+
+@pytest.mark.parametrize("format", ["hermes", "kimi_k2", "harmony", "glm"])
+def test_tools_share_what_takes_long_to_compile(format: str) -> None:
+    """xgrammar compiles equal parts of a tag once."""
+
+    def kinds(count: int) -> set[str]:
+        tools = [
+            {
+                "name": f"tool_{number}",
+                "strict": True,
+                "parameters": {
+                    "type": "object",
+                    "properties": {
+                        f"text_{number}": {"type": "string", "description": f"Text {number}"},
+                        f"place_{number}": {"type": "object", "properties": {f"y_{number}": {"type": "number"}}},
+                    },
+                    "required": [f"text_{number}"],
+                },
+            }
+            for number in range(count)
+        ]
+        found = parts(json.loads(hs.grammar(format, tools, choice="required").structural_tag()))
+        long = ("grammar", "json_schema", "regex", "any_text")
+        return {json.dumps(one) for one in found if isinstance(one, dict) and one.get("type") in long}
+
+    assert kinds(1) == kinds(5)
+
+
 def test_patterns_of_a_structural_tag_are_text() -> None:
     def patterns(node: Any) -> list[str]:
         inner = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
@@ -85,6 +117,24 @@ def test_patterns_of_a_structural_tag_are_text() -> None:
     found = patterns(json.loads(hs.grammar("llama3", ["f"]).structural_tag()))
     assert "[ \\n\\t]{0,16}" in found
     assert all(one.isprintable() for one in found)
+
+
+@pytest.mark.parametrize("format", ["hermes", "glm", "dsml"])
+def test_no_white_space_of_its_own_stands_before_text(format: str) -> None:
+    """The text has it. xgrammar would check each token that begins with white space in both."""
+    for choice in ("auto", "none"):
+        found = parts(json.loads(hs.grammar(format, [WEATHER], choice=choice).structural_tag()))
+        space = {"type": "regex", "pattern": "[ \\n\\t]{0,16}"}
+        for one in found:
+            if isinstance(one, dict) and one.get("type") == "sequence":
+                for before, after in zip(one["elements"], one["elements"][1:]):
+                    assert before != space or _first_type(after) != "any_text"
+
+
+def _first_type(part: Any) -> str:
+    while "elements" in part or "content" in part:
+        part = part["elements"][0] if "elements" in part else part["content"]
+    return str(part["type"])
 
 
 def test_choices() -> None:
@@ -152,7 +202,7 @@ def test_markers_that_are_control_tokens() -> None:
     assert str(vocab.control["<|constrain|>"]) in grammar.structural_tag(vocab)
     assert '"value":"<|constrain|>' not in grammar.structural_tag(vocab)
     # xgrammar takes the name of a control token for text, in strings of JSON, too.
-    assert '"max_whitespace_cnt":16,"excludes":["<|' in grammar.structural_tag(vocab)
+    assert '"\\u001f", "<|' in grammar.structural_tag(vocab)
     assert f"<[{vocab.control['<|channel|>']}]>" in grammar.lark(vocab)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import sys
 from itertools import product
 from pathlib import Path
@@ -13,6 +14,7 @@ import harmonystream as hs
 from harmonystream.agent.steering import call_plan, steered
 from harmonystream.engines import Finished, Sampling, TransformersEngine
 from harmonystream.formats import format_of
+from harmonystream.grammars.json_tags import json_tag
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
@@ -52,6 +54,34 @@ def test_xgrammar_accepts_what_a_chat_template_writes(name):
         tag = hs.grammar(family.row, FAMILY_TOOLS, start=start).structural_tag()
         matcher = xgrammar.GrammarMatcher(compiler.compile_structural_tag(tag))
         assert all(matcher.accept_token(token) for token in (*text.encode(), 256)), text
+
+
+@pytest.mark.parametrize(
+    "words", [("<|i", "<|e"), ("</t",), ("aab", "ab"), ("aba", "bab"), ("<|i", "[|x", "]<]"), ("<",), ("<<a",)]
+)
+@pytest.mark.parametrize("schema", ['{"type":"string"}', '{"type":"array","items":{"type":"string"},"maxItems":1}'])
+def test_strings_in_json_without_these(words, schema):
+    """Written out, and as rules."""
+    xgrammar = pytest.importorskip("xgrammar")
+    tokens = [*(bytes([byte]) for byte in range(256)), b"<end>"]
+    info = xgrammar.TokenizerInfo(tokens, vocab_type=xgrammar.VocabType.RAW, stop_token_ids=[256])
+    tag = f'{{"type":"structural_tag","format":{json_tag(schema, words, False)}}}'
+    assert "json_schema" not in tag
+    compiled = xgrammar.GrammarCompiler(info).compile_structural_tag(tag)
+
+    def is_taken(string):
+        matcher = xgrammar.GrammarMatcher(compiled)
+        text = f"[{string}]" if "array" in schema else string
+        return all(matcher.accept_token(token) for token in (*text.encode(), 256))
+
+    dice = random.Random(str(words))
+    pieces = [*"".join(words), *words, *(word[:-1] for word in words), "z", "\\n", '\\"', "\\u00e9", "é", "\x7f"]
+    texts = ["".join(dice.choices(pieces, k=dice.randint(0, 6))) for _ in range(500)]
+    taken = [is_taken(f'"{text}"') for text in texts]
+    assert taken == [not any(word in text for word in words) for text in texts]
+    assert 50 < sum(taken) < 450
+    for wrong in ("a\nb", "\x00", "\\x", "\\u12", 'a"b', "\\"):
+        assert not is_taken(f'"{wrong}"'), wrong
 
 
 def test_an_engine_of_transformers_keeps_a_required_call():
