@@ -23,12 +23,13 @@ MANY = 1000
 
 def tool(number: int) -> dict[str, Any]:
     properties = {
-        "city": {"type": "string", "description": "A city"},
-        "days": {"type": "integer"},
+        f"city_{number}": {"type": "string", "description": f"City {number}"},
+        f"days_{number}": {"type": "integer"},
         "unit": {"enum": ["c", "f"]},
         "more": {"type": "array", "items": {"type": "string"}},
     }
-    schema = {"type": "object", "properties": properties, "required": ["city"], "additionalProperties": False}
+    required = [f"city_{number}"]
+    schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
     return {"type": "function", "function": {"name": f"tool_{number}", "strict": True, "parameters": schema}}
 
 

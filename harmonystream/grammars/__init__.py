@@ -18,6 +18,7 @@ from .begun import after
 from .calls import Calls, Output
 from .gbnf import gbnf
 from .harmony import Messages
+from .kept import fitted
 from .lark import lark
 from .matching import Matcher
 from .nodes import Node, markers
@@ -265,6 +266,7 @@ def forget() -> None:
     """Forget all grammars, and the parts of tools."""
     _kept.clear()
     forget_functions()
+    fitted.cache_clear()
 
 
 def _made(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import Any
@@ -13,7 +12,17 @@ from ..formats.spellings import spellings_of
 from .nodes import EMPTY, KEY, WORD, Json, Kept, Lit, Mark, Node, Space, Text, either, few, maybe, row, some
 from .patterns import rewritten, sized
 from .rows import per_row
-from .schemas import RecursiveError, Schema, canonical, check_size, closed, is_small, value_text, with_definitions
+from .schemas import (
+    RecursiveError,
+    Schema,
+    canonical,
+    check_size,
+    closed,
+    is_small,
+    loads,
+    value_text,
+    with_definitions,
+)
 
 __all__ = [
     "Function",
@@ -111,7 +120,7 @@ def function_of(name: str, schema: Any, strict: bool, order: str) -> Function:
     key = (name, text, strict, order)
     found = _functions.get(key)
     if found is None:
-        found = Function(name, json.loads(text), strict, order)  # a copy: the caller's schema may change
+        found = Function(name, loads(text), strict, order)  # a copy: the caller's schema may change
         while len(_functions) >= _MOST_FUNCTIONS:
             _functions.pop(next(iter(_functions)), None)
         _functions[key] = found

@@ -151,11 +151,12 @@ class Calls:
         assert self.row.call is not None
         middle, closer = first(self.row.call[1]), first(self.row.call[2])
         if self.row.name_as == "function":
+            arguments = json_of(function, self._endings)
             fenced = row(
                 *(Lit("function"), Mark(middle), Lit(f"{function.name}\n```json\n")),
-                *(json_of(function, self._endings), Lit("\n```")),
+                *(arguments, Lit("\n```")),
             )
-            plain = row(Lit(function.name), Mark(middle), Space(), json_of(function, self._endings), Space())
+            plain = row(Lit(function.name), Mark(middle), Space(), arguments, Space())
             return row(either(plain, fenced), Mark(closer))
         name: Node = Lit(function.name)
         if self.row.name_as == "id":

@@ -25,6 +25,7 @@ JSON_NEVER = '"\\\x7f' + "".join(map(chr, range(0x20)))
 """Characters that strings in JSON have only as escape sequences, which patterns do not know."""
 _MOST_REPEATS = 2000  # the limit of one rule in llama.cpp
 _MOST_DEPTH = 64
+_MOST_TWICE = 200  # characters of a rule's part that is written twice
 
 
 class JsonRules(ABC):
@@ -86,6 +87,10 @@ class JsonRules(ABC):
             return self._closed("[", self._several(f"{value} {self.space}"), "]")
         member = f"{self.string(without)} {self.space} {self.literal(':')} {self.space} {value} {self.space}"
         return self._closed("{", self._several(member), "}")
+
+    def _short(self, text: str) -> str:
+        """The same, or a rule for it: what is written twice at each level must not grow with the power of the depth."""
+        return text if len(text) <= _MOST_TWICE else self.rule(("long", text), lambda: text)
 
     def _closed(self, opener: str, inside: str, closer: str) -> str:
         return f"{self.literal(opener)} {self.space} {inside} {self.literal(closer)}"
@@ -204,7 +209,7 @@ class JsonRules(ABC):
                 f"both properties and additionalProperties{_at(path)}", schema, without, ("additionalProperties",)
             )
         if isinstance(others, Mapping):
-            value = self.schema(others, without, (*path, "additionalProperties"))
+            value = self._short(self.schema(others, without, (*path, "additionalProperties")))
             member = f"{self.string(without)} {self.space} {self.literal(':')} {self.space} {value} {self.space}"
             return self._closed("{", self._several(member), "}")
         if not isinstance(properties, Mapping) or not properties:
@@ -228,7 +233,8 @@ class JsonRules(ABC):
         colon = f"{self.space} {self.literal(':')} {self.space}"
         for name, inner in schema["properties"].items():
             key = self.literal(value_text(name))
-            yield (name, f"{key} {colon} {self.schema(inner, without, (*path, name))} {self.space}")
+            value = self._short(self.schema(inner, without, (*path, name)))
+            yield (name, f"{key} {colon} {value} {self.space}")
 
     def _members(self, members: Sequence[tuple[bool, str]]) -> str:
         """Members in their order, with commas between those that are present."""
@@ -249,7 +255,7 @@ class JsonRules(ABC):
         return f"({' | '.join(ways)})?"
 
     def _array(self, schema: Mapping[str, Any], without: tuple[str, ...], path: tuple[str, ...]) -> str:
-        item = self.schema(schema.get("items", True), without, (*path, "items"))
+        item = self._short(self.schema(schema.get("items", True), without, (*path, "items")))
         least, most = schema.get("minItems", 0), schema.get("maxItems")
         if not _counts(least, most):
             return self.unknown(f"a length of an array of {(least, most)!r}", schema, without, ("minItems", "maxItems"))

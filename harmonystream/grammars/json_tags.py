@@ -8,23 +8,25 @@ white space, the strings and the numbers in them.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence, Set
 from functools import lru_cache
 from itertools import permutations
 from typing import Any
 
 from .ebnf import NOT_IN_STRINGS, json_ebnf
-from .schemas import NOTES, text_alone, value_text
+from .schemas import NOTES, loads, text_alone, value_text
 
 __all__ = ["excluding", "json_tag", "one_of", "optional", "regex", "sequence", "string"]
 
 _MOST_ORDERED = 3  # for up to this many members, all orders are written out
-_MOST_OPTIONAL = 16  # if no member is required, what is written grows with the square of their number
-_OF_UNIONS = NOTES | {"anyOf"}
-_OF_STRINGS = NOTES | {"type"}
-_OF_ARRAYS = NOTES | {"type", "items"}
-_OF_OBJECTS = NOTES | {"type", "properties", "required", "additionalProperties"}
-_WITHOUT_STRINGS = frozenset(("integer", "number", "boolean", "null"))
+_MOST_COPIES = 8  # of a value: an array has two of its items, and an object without required members more
+_OF_ARRAYS = frozenset(("type", "items"))
+_OF_OBJECTS = frozenset(("type", "properties", "required", "additionalProperties"))
+_FOR_PEOPLE = frozenset(("title", "description", "default", "examples", "$comment", "deprecated"))
+_WITHOUT_STRINGS = {
+    kind: f'{{"type":"json_schema","json_schema":{{"type":"{kind}"}}}}'
+    for kind in ("integer", "number", "boolean", "null")
+}
 
 
 # --- the parts of a tag ---
@@ -60,7 +62,11 @@ def optional(content: str) -> str:
 
 def excluding(without: tuple[str, ...]) -> str:
     """The field with strings that are excluded."""
-    return f',"excludes":{json.dumps(without, ensure_ascii=False)}' if without else ""
+    return f',"excludes":{_listed(without)}' if without else ""
+
+
+def _listed(strings: Sequence[str]) -> str:
+    return f"[{','.join(map(_quoted, strings))}]"
 
 
 # --- JSON ---
@@ -70,29 +76,41 @@ _COLON = f"{_SPACE},{string(':')},{_SPACE}"
 _COMMA = f"{_SPACE},{string(',')},{_SPACE}"
 
 
-def json_tag(schema: str, without: tuple[str, ...], any_order: bool) -> str:
-    """schema: JSON text. without: strings that strings in quotes must not contain. any_order: may the members of the
-    object have any order, if they are few?
+def json_tag(schema: Any, without: tuple[str, ...], any_order: bool) -> str:
+    """without: strings that strings in quotes must not contain. any_order: may its members have any order, if they are
+    few?
     """
-    root = json.loads(schema)
-    return _value(root, root, without, any_order)
+    return _value(schema, schema, without, 1, any_order)
 
 
-def _value(schema: Any, root: Any, without: tuple[str, ...], any_order: bool = False) -> str:
+def _value(schema: Any, root: Any, without: tuple[str, ...], copies: int, any_order: bool = False) -> str:
+    """copies: how often it is written."""
     made = ""
-    if isinstance(schema, Mapping):
-        kind, members = schema.get("type"), schema.get("anyOf")
-        if isinstance(members, list) and members and schema.keys() <= _OF_UNIONS:
-            made = one_of([_value(one, root, without) for one in members])
-        elif isinstance(kind, list) and kind and "enum" not in schema and "const" not in schema:
-            made = one_of([_value({**schema, "type": one}, root, without) for one in kind])
-        elif kind == "string" and without and schema.keys() <= _OF_STRINGS:
-            made = _string(without)
-        elif kind == "array" and schema.keys() <= _OF_ARRAYS and schema.get("items", True) not in (True, {}):
-            made = _array(_value(schema["items"], root, without))
-        elif kind in ("object", None):
-            made = _object(schema, root, without, any_order)
-    return made or _other(text_alone(schema, root), without, any_order)
+    if type(schema) is dict:
+        kind, keywords = schema.get("type"), schema.keys() - NOTES
+        if type(kind) is str:
+            if len(keywords) == 1 and kind in _WITHOUT_STRINGS:
+                return _WITHOUT_STRINGS[kind]
+            if len(keywords) == 1 and kind == "string" and without:
+                return _string(without)
+            if kind == "array" and keywords == _OF_ARRAYS and schema["items"] not in (True, {}):
+                made = _array(_value(schema["items"], root, without, 2 * copies)) if 2 * copies <= _MOST_COPIES else ""
+            elif kind == "object":
+                made = _object(schema, keywords, root, without, copies, any_order)
+        elif keywords == {"anyOf"} and type(schema["anyOf"]) is list and schema["anyOf"]:
+            made = one_of([_value(one, root, without, copies) for one in schema["anyOf"]])
+        elif type(kind) is list and kind and keywords.isdisjoint(("enum", "const")):
+            made = one_of([_value({**schema, "type": one}, root, without, copies) for one in kind])
+        elif kind is None:
+            made = _object(schema, keywords, root, without, copies, any_order)
+    return made or _other(text_alone(_bare(schema), root), without, any_order)
+
+
+def _bare(schema: Any) -> Any:
+    """Without what is said to people, so that equal values are equal parts."""
+    if type(schema) is dict and not _FOR_PEOPLE.isdisjoint(schema):
+        return {keyword: value for keyword, value in schema.items() if keyword not in _FOR_PEOPLE}
+    return schema
 
 
 def _array(item: str) -> str:
@@ -100,17 +118,21 @@ def _array(item: str) -> str:
     return _sequence(f"{string('[')},{_SPACE},{optional(_sequence(f'{item},{more}'))},{_SPACE},{string(']')}")
 
 
-def _object(schema: Mapping[str, Any], root: Any, without: tuple[str, ...], any_order: bool) -> str:
+def _object(
+    schema: dict[str, Any], keywords: Set[str], root: Any, without: tuple[str, ...], copies: int, any_order: bool
+) -> str:
     """An object with declared members. "": it is anything else."""
     properties, needed = schema.get("properties"), schema.get("required", ())
-    if not schema.keys() <= _OF_OBJECTS or schema.get("additionalProperties") or not properties:
+    if not keywords <= _OF_OBJECTS or schema.get("additionalProperties") or not properties:
         return ""
-    if not needed and len(properties) > _MOST_OPTIONAL:
+    any_order = any_order and len(properties) <= _MOST_ORDERED
+    copies *= 6 if any_order else 1 if needed else len(properties)
+    if copies > _MOST_COPIES:
         return ""
     members = []
     for name, inner in properties.items():
-        members.append((name in needed, f"{string(value_text(name))},{_COLON},{_value(inner, root, without)}"))
-    orders = permutations(members) if any_order and len(members) <= _MOST_ORDERED else [members]
+        members.append((name in needed, f"{string(value_text(name))},{_COLON},{_value(inner, root, without, copies)}"))
+    orders = permutations(members) if any_order else [members]
     inside = one_of([_sequence(_in_order(order)) for order in orders])
     return _sequence(f"{string('{')},{_SPACE},{inside},{_SPACE},{string('}')}")
 
@@ -134,8 +156,7 @@ def _in_order(members: Sequence[tuple[bool, str]]) -> str:
 @lru_cache(256)
 def _string(without: tuple[str, ...]) -> str:
     """Text in which a backslash begins an escape sequence. `json_schema` takes three times as long with excludes."""
-    excludes = json.dumps((*NOT_IN_STRINGS, *without), ensure_ascii=False)
-    inside = f'{{"type":"dispatch","rules":[["\\\\",{_ESCAPE}]],"excludes":{excludes}}}'
+    inside = f'{{"type":"dispatch","rules":[["\\\\",{_ESCAPE}]]{excluding((*NOT_IN_STRINGS, *without))}}}'
     return _sequence(f"{_QUOTE},{inside},{_QUOTE}")
 
 
@@ -147,7 +168,7 @@ _ESCAPE = regex('["\\\\/bfnrt]|u[0-9a-fA-F]{4}')
 def _other(schema: str, without: tuple[str, ...], any_order: bool) -> str:
     """A value that is not written out."""
     if without:
-        if _has_no_strings(json.loads(schema)):
+        if _has_no_strings(loads(schema)):
             without = ()
         elif (rules := json_ebnf(schema, without, any_order)) is not None:
             return f'{{"type":"grammar","grammar":{_quoted(rules)}}}'
@@ -155,5 +176,5 @@ def _other(schema: str, without: tuple[str, ...], any_order: bool) -> str:
 
 
 def _has_no_strings(schema: Any) -> bool:
-    kind = schema.get("type") if isinstance(schema, Mapping) else None
-    return isinstance(kind, str) and kind in _WITHOUT_STRINGS
+    kind = schema.get("type") if type(schema) is dict else None
+    return type(kind) is str and kind in _WITHOUT_STRINGS

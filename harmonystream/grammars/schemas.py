@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..errors import GrammarError
@@ -16,6 +16,7 @@ __all__ = [
     "check_size",
     "closed",
     "is_small",
+    "loads",
     "target",
     "text_alone",
     "value_text",
@@ -54,8 +55,12 @@ def _slow_dumps(schema: Any) -> str:
     return json.dumps(schema, ensure_ascii=False, separators=(",", ":"), default=dict)
 
 
+loads: Callable[[str], Any] = json.loads
+
 try:
     import orjson
+
+    loads = orjson.loads
 
     def _dumps(schema: Any) -> str:
         return orjson.dumps(schema, default=dict).decode()

@@ -78,7 +78,7 @@ class _Writer:
                 found = fitted(schema, "xgrammar", without)
                 for keyword, place in found.lost:
                     self.lose(f"xgrammar does not keep {keyword!r} of {what}{place}")
-                return json_tag(found.text, _cut(without, _IN_STRINGS), any_order)
+                return json_tag(found.schema, _cut(without, _IN_STRINGS), any_order)
             case Kept():
                 return self._kept(node)
             case Or(parts=parts):

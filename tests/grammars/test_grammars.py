@@ -202,7 +202,7 @@ def test_markers_that_are_control_tokens() -> None:
     assert str(vocab.control["<|constrain|>"]) in grammar.structural_tag(vocab)
     assert '"value":"<|constrain|>' not in grammar.structural_tag(vocab)
     # xgrammar takes the name of a control token for text, in strings of JSON, too.
-    assert '"\\u001f", "<|' in grammar.structural_tag(vocab)
+    assert '"\\u001f","<|' in grammar.structural_tag(vocab)
     assert f"<[{vocab.control['<|channel|>']}]>" in grammar.lark(vocab)
 
 

@@ -244,6 +244,18 @@ def test_hostile_schemas_end_soon(what: str, format: str) -> None:
             assert time.process_time() - began < 1, language
 
 
+def test_what_is_written_does_not_grow_with_the_power_of_the_depth() -> None:
+    schema: Any = {"type": "string"}
+    for level in range(15):
+        inner = {"type": "array", "items": schema}
+        schema = {"type": "object", "properties": {f"a{level}": inner, f"b{level}": {"type": "string"}}}
+    for format in ("hermes", "kimi_k2", "llama3"):
+        grammar = hs.grammar(format, [{"name": "f", "strict": True, "parameters": schema}], exact=False)
+        assert grammar.notes == ()
+        for text in (grammar.structural_tag(), grammar.lark(), grammar.gbnf()):
+            assert len(text) < 300_000
+
+
 def test_a_hostile_answer_is_refused() -> None:
     with pytest.raises(GrammarError, match="the schema of the answer is deeper than 64 levels"):
         hs.grammar("hermes", ["f"], answer=_nested(10_000, "items"))

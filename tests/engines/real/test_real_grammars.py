@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import sys
 from itertools import product
@@ -65,7 +66,7 @@ def test_strings_in_json_without_these(words, schema):
     xgrammar = pytest.importorskip("xgrammar")
     tokens = [*(bytes([byte]) for byte in range(256)), b"<end>"]
     info = xgrammar.TokenizerInfo(tokens, vocab_type=xgrammar.VocabType.RAW, stop_token_ids=[256])
-    tag = f'{{"type":"structural_tag","format":{json_tag(schema, words, False)}}}'
+    tag = f'{{"type":"structural_tag","format":{json_tag(json.loads(schema), words, False)}}}'
     assert "json_schema" not in tag
     compiled = xgrammar.GrammarCompiler(info).compile_structural_tag(tag)
 
