@@ -16,7 +16,7 @@ from typing import Any
 from .ebnf import NOT_IN_STRINGS, json_ebnf
 from .schemas import NOTES, loads, text_alone, value_text
 
-__all__ = ["excluding", "json_tag", "one_of", "optional", "regex", "sequence", "string"]
+__all__ = ["excluding", "json_tag", "optional", "regex", "sequence", "string"]
 
 _MOST_ORDERED = 3  # for up to this many members, all orders are written out
 _MOST_COPIES = 8  # of a value: an array has two of its items, and an object without required members more
@@ -52,7 +52,7 @@ def _sequence(elements: str) -> str:
     return f'{{"type":"sequence","elements":[{elements}]}}'
 
 
-def one_of(elements: Sequence[str]) -> str:
+def _one_of(elements: Sequence[str]) -> str:
     return elements[0] if len(elements) == 1 else f'{{"type":"or","elements":[{",".join(elements)}]}}'
 
 
@@ -98,9 +98,9 @@ def _value(schema: Any, root: Any, without: tuple[str, ...], copies: int, any_or
             elif kind == "object":
                 made = _object(schema, keywords, root, without, copies, any_order)
         elif keywords == {"anyOf"} and type(schema["anyOf"]) is list and schema["anyOf"]:
-            made = one_of([_value(one, root, without, copies) for one in schema["anyOf"]])
+            made = _one_of([_value(one, root, without, copies) for one in schema["anyOf"]])
         elif type(kind) is list and kind and keywords.isdisjoint(("enum", "const")):
-            made = one_of([_value({**schema, "type": one}, root, without, copies) for one in kind])
+            made = _one_of([_value({**schema, "type": one}, root, without, copies) for one in kind])
         elif kind is None:
             made = _object(schema, keywords, root, without, copies, any_order)
     return made or _other(text_alone(_bare(schema), root), without, any_order)
@@ -133,7 +133,7 @@ def _object(
     for name, inner in properties.items():
         members.append((name in needed, f"{string(value_text(name))},{_COLON},{_value(inner, root, without, copies)}"))
     orders = permutations(members) if any_order else [members]
-    inside = one_of([_sequence(_in_order(order)) for order in orders])
+    inside = _one_of([_sequence(_in_order(order)) for order in orders])
     return _sequence(f"{string('{')},{_SPACE},{inside},{_SPACE},{string('}')}")
 
 
@@ -150,7 +150,7 @@ def _in_order(members: Sequence[tuple[bool, str]]) -> str:
     for at, (_, one) in enumerate(members):
         after = [optional(_sequence(f"{_COMMA},{later}")) for _, later in members[at + 1 :]]
         rests.append(_sequence(",".join([one, *after])))
-    return optional(one_of(rests))
+    return optional(_one_of(rests))
 
 
 @lru_cache(256)

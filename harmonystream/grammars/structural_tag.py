@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from .json_tags import excluding, json_tag, one_of, optional, regex, sequence, string
+from .json_tags import excluding, json_tag, optional, regex, sequence, string
 from .kept import fitted
 from .nodes import Json, Kept, Lit, Mark, Node, Or, Regex, Rep, Seq, Space, Text, in_quotes
 
@@ -15,7 +15,7 @@ __all__ = ["Controls", "Pieces", "structural_tag"]
 
 def structural_tag(node: Node, controls: Controls, lose: Callable[[str], None]) -> str:
     """JSON text. lose: called with each keyword of a schema that xgrammar does not keep."""
-    return f'{{"type":"structural_tag","format":{_Writer(controls, lose).format(node)}}}'
+    return "".join(['{"type":"structural_tag","format":', *_Writer(controls, lose).format(node), "}"])
 
 
 class Controls:
@@ -57,48 +57,61 @@ class _Writer:
     def __init__(self, controls: Controls, lose: Callable[[str], None]) -> None:
         self.controls, self.pieces, self.control = controls, controls.pieces, controls.names
         self.lose = lose
-        self.written: dict[Node, str] = {}
+        self.written: dict[Node, list[str]] = {}
 
-    def format(self, node: Node) -> str:
+    def format(self, node: Node) -> list[str]:
+        """The pieces of a text. They are joined once: what is in many nodes would be copied as often."""
         made = self.written.get(node)
         if made is None:
             made = self.written[node] = self._format(node)
         return made
 
-    def _format(self, node: Node) -> str:
+    def _format(self, node: Node) -> list[str]:
         match node:
             case Lit(text=text):
-                return string(text)
+                return [string(text)]
             case Mark(text=text):
-                return sequence([_piece(one) for one in self.pieces.of(text)])
+                return [sequence([_piece(one) for one in self.pieces.of(text)])]
+            case Seq(parts=()):
+                return [sequence(())]
             case Seq(parts=parts):
-                return sequence([self.format(part) for part in parts])
+                return self._several("sequence", parts)
             case Json(schema=schema, without=without, any_order=any_order, what=what):
                 without = in_quotes((*without, *self.control))
                 found = fitted(schema, "xgrammar", without)
                 for keyword, place in found.lost:
                     self.lose(f"xgrammar does not keep {keyword!r} of {what}{place}")
-                return json_tag(found.schema, _cut(without, _IN_STRINGS), any_order)
+                return [json_tag(found.schema, _cut(without, _IN_STRINGS), any_order)]
             case Kept():
-                return self._kept(node)
+                return [self._kept(node)]
             case Or(parts=parts):
-                return one_of([self.format(part) for part in parts])
+                return self._several("or", parts)
             case Rep(part=part, least=least, most=most):
-                return f'{{{_KINDS[least, most]},"content":{self.format(part)}}}'
+                return [f'{{{_KINDS[least, most]},"content":', *self.format(part), "}"]
             case Text(without=without, plain=plain, pattern=pattern):
-                return regex(pattern) if pattern else self._text(without, plain)
+                return [regex(pattern) if pattern else self._text(without, plain)]
             case Space(most=most):
-                return regex(f"[ \\n\\t]{{0,{most}}}")
+                return [regex(f"[ \\n\\t]{{0,{most}}}")]
             case Regex(pattern=pattern):
-                return regex(pattern)
+                return [regex(pattern)]
         raise TypeError(node)
+
+    def _several(self, kind: str, parts: Sequence[Node]) -> list[str]:
+        if len(parts) == 1:
+            return self.format(parts[0])
+        made = [f'{{"type":"{kind}","elements":[']
+        for part in parts:
+            made += self.format(part)
+            made.append(",")
+        made[-1] = "]}"
+        return made
 
     def _kept(self, node: Kept) -> str:
         made = node.texts.get(self.controls)
         if made is None:
             lose, lost = self.lose, list[str]()
             self.lose = lost.append
-            text = self.format(node.part)
+            text = "".join(self.format(node.part))
             self.lose = lose
             made = node.texts[self.controls] = text, tuple(lost)
         for one in made[1]:
