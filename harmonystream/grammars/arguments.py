@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import permutations
 from typing import Any
 
@@ -327,13 +328,16 @@ def pairs_of(row_: Format, function: Function, key: Node, after: Node) -> Node:
             return row(maybe(Lit("\n")), text) if text.plain else text
         return either(text, row(Lit("\n"), text, Lit("\n")))
 
-    def pair(name: str, schema: Schema) -> Node:
-        forms = []
+    def forms(schema: Schema) -> Node:
+        made = []
         for kind, value in values_of(schema.ways(), without, typed, never, edge):
             inside = in_lines(value) if kind == "string" else row(layout, value, layout)
             ends = typed_end(row_, kind) or after
-            forms.append(row(ends, _type_attribute(row_, [kind]), begin, inside, Mark(closer), Space()))
-        return row(key, Lit(name), either(*forms))
+            made.append(row(ends, _type_attribute(row_, [kind]), begin, inside, Mark(closer), Space()))
+        return either(*made)
+
+    def pair(name: str, schema: Schema) -> Node:
+        return row(key, Lit(name), _shared(row_, schema, forms))
 
     if function.arguments is None:
         strings = row(typed_end(row_, "string") or after, _type_attribute(row_, ["string"]))
@@ -346,6 +350,23 @@ def pairs_of(row_: Format, function: Function, key: Node, after: Node) -> Node:
     return listed(function, pair)
 
 
+@per_row
+def _values_by_type(row_: Format) -> dict[str, Node]:
+    return {}
+
+
+def _shared(row_: Format, schema: Schema, make: Callable[[Schema], Node]) -> Node:
+    """What a format makes of a value. It is the same for all values of a type that have no other keyword."""
+    known, kind = _values_by_type(row_), schema.only_type
+    if kind not in _SCALARS:
+        return make(schema)
+    found = known.get(kind)
+    if found is None:
+        found = known[kind] = make(schema)
+    return found
+
+
+_SCALARS = frozenset(("string", "integer", "number", "boolean", "null"))
 _JSON_TYPES = ("integer", "number", "boolean", "array", "object", "null")
 
 
@@ -451,7 +472,7 @@ def python_of(row_: Format, function: Function) -> Node:
     """Keyword arguments: `(a=1, b="x")`."""
 
     def argument(name: str, schema: Schema) -> Node:
-        return row(Lit(f"{name}="), _python_value(row_, schema))
+        return row(Lit(f"{name}="), _shared(row_, schema, partial(_python_value, row_)))
 
     if function.arguments is None:
         any_argument = row(WORD, Lit("="), _python_value(row_, Schema({}, {})))
@@ -541,7 +562,7 @@ def objects_of(row_: Format, function: Function) -> Node:
         return _json(schema, without)
 
     def member(name: str, schema: Schema) -> Node:
-        return row(Lit(f"{name}:"), value(schema))
+        return row(Lit(f"{name}:"), _shared(row_, schema, value))
 
     def listed_in(opener: str, one: Node, closer: str) -> Node:
         return row(Lit(opener), maybe(row(one, some(row(Lit(","), one)))), Lit(closer))

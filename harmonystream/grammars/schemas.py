@@ -181,6 +181,12 @@ class Schema:
         """Those that say what a value is."""
         return frozenset(self.node) - NOTES if isinstance(self.node, Mapping) else frozenset()
 
+    @property
+    def only_type(self) -> str:
+        """Its type, if it says nothing else about the value, and "" otherwise."""
+        kind = self.node.get("type") if isinstance(self.node, dict) else None
+        return kind if isinstance(kind, str) and len(self.node.keys() - NOTES) == 1 else ""
+
     def values(self) -> Sequence[Any] | None:
         """The only values that are allowed. None: it does not list them."""
         if not isinstance(self.node, Mapping):
