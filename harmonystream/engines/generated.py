@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Generated", "chat_logprobs", "end_of"]
 
-_OBJECT = b"data: {"
-"""The beginning of a piece that is exactly one event, as most pieces are."""
+_FIRST, _BETWEEN, _LAST = b"data: {", b"\n\ndata: ", b"}\n\n"
+"""What most pieces are made of. They have whole events alone, each of which is one line."""
+_DONE = b"[DONE]"
 _IDS = 1 << 32
 """All ids are below this, in any vocabulary."""
 
@@ -27,6 +28,9 @@ class Generated(EventSource):
 
     vocab: for ids with log probabilities, with `most` alternatives. None if there are none.
     """
+
+    _has_other_form = False
+    """Have the server's chunks another form, of which `_formed` makes this one?"""
 
     def __init__(self, response: aiohttp.ClientResponse, vocab: Vocab | None, most: int) -> None:
         super().__init__(response)
@@ -41,16 +45,20 @@ class Generated(EventSource):
 
         The whole way from the socket to a token's id is in this function, because each call would add much to its cost.
         """
-        alone = self.is_between and piece.startswith(_OBJECT) and piece.endswith(b"\n\n") and piece.count(b"\n") == 2
         items: list[Output] = []
+        events: list[bytes] = []
+        if self.is_between and piece.startswith(_FIRST) and piece.endswith(_LAST) and _DONE not in piece:
+            events = piece[6:].split(_BETWEEN)
         try:
-            for data in (piece[6:],) if alone else self._events(piece):
+            for data in events if events and piece.count(b"\n") == 2 * len(events) else self._events(piece):
                 try:
                     chunk = loads(data)
                 except ValueError:
                     chunk = None
                 if type(chunk) is not dict or chunk.get("error"):
                     chunk = object_of(data)  # this raises the exact error
+                if self._has_other_form:
+                    chunk = self._formed(chunk)
                 if (usage := chunk.get("usage")) and self._end is not None:
                     self._end = Finished(self._end.reason, usage, self._end.stop)
                 choices = chunk.get("choices")
@@ -76,6 +84,9 @@ class Generated(EventSource):
             if not items:
                 raise
         return items
+
+    def _formed(self, chunk: dict[str, Any]) -> dict[str, Any]:
+        return chunk
 
     def _finished(self) -> Finished:
         if self._end is None:

@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import EngineError
-from .base import Output, Prompt, Sampling, chat_usage, count_of, request_fields
-from .generated import Generated, chat_logprobs, end_of
-from .http import object_of
+from .base import Prompt, Sampling, chat_usage, count_of, request_fields
+from .generated import Generated, chat_logprobs
 
 __all__ = ["CHAT", "GENERATE", "ChatGenerated", "SglangGenerated", "chat_request", "sglang_request"]
 
@@ -85,27 +84,10 @@ class SglangGenerated(Generated):
     are new.
     """
 
+    _has_other_form = True
     _seen = 0
 
-    def take(self, piece: bytes) -> list[Output]:
-        items: list[Output] = []
-        try:
-            for data in self._events(piece):
-                choice, usage = self._choice(object_of(data))
-                if item := self._output(choice):
-                    items.append(item)
-                if "finish_reason" in choice:
-                    self._end = end_of(choice, usage)
-            if self.ended:
-                items.append(self._finished())
-        except EngineError as error:
-            self.fail(error)
-            if not items:
-                raise
-        return items
-
-    def _choice(self, answer: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
-        """A chunk in the form of a choice of `/v1/completions`, and the usage so far."""
+    def _formed(self, answer: dict[str, Any]) -> dict[str, Any]:
         about, ids = answer.get("meta_info"), answer.get("output_ids")
         if not isinstance(about, dict) or not isinstance(ids, list):
             raise EngineError(f"{self.url}: the server sent no output_ids: {str(answer)[:200]}", "protocol")
@@ -126,7 +108,7 @@ class SglangGenerated(Generated):
                 "token_logprobs": [one[0] for one in _newest(about.get("output_token_logprobs"), whole, new)],
                 "top_logprobs": [{f"token_id:{one[1]}": one[0] for one in likely} for likely in tops],
             }
-        return choice, chat_usage(read, total)
+        return {"choices": [choice], "usage": chat_usage(read, total)}
 
 
 def _newest(given: Any, whole: Any, new: int) -> list[Any]:

@@ -31,6 +31,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from ..checks import check_flag, check_names, shown
 from .answering import APIS, Api, Gateway, refusal
@@ -158,11 +159,19 @@ def _routes(gateway: Gateway) -> list[Route]:
     ]
 
 
-def _route(gateway: Gateway, api: Api) -> Route:
-    async def respond(request: Request) -> Response:
-        return await gateway.answer(request, api)
+class _Answers:
+    """An API's endpoint. Starlette passes each frame of a function's response through a function of its own."""
 
-    return Route(api.path, respond, methods=["POST"])
+    def __init__(self, gateway: Gateway, api: Api) -> None:
+        self._gateway, self._api = gateway, api
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = await self._gateway.answer(Request(scope, receive, send), self._api)
+        await response(scope, receive, send)
+
+
+def _route(gateway: Gateway, api: Api) -> Route:
+    return Route(api.path, _Answers(gateway, api), methods=["POST"])
 
 
 def _gateway(request: Request) -> Gateway:

@@ -80,6 +80,24 @@ def test_pieces_of_the_stream_may_be_cut_anywhere(size):
     assert end == Finished("stop", USAGE)
 
 
+@pytest.mark.parametrize("cut", [b"data: [DONE]", b"\n\ndata", b": ping\n\n", b"\n", b"\r\n\r\n", b'"', b"}"])
+def test_events_are_found_however_they_are_parted(cut):
+    """Whole lines of whole events are read in another way than anything else, and both read the same."""
+    events = [event(vllm([at])) for at in range(4)]
+    for place in range(4):
+        before, after = b"".join(events[:place]), b"".join(events[place:])
+        for at in (len(before), len(before) + 9):
+            whole = (before + after)[:at] + cut + (before + after)[at:] + event(vllm([9], end="stop")) + DONE
+            outcomes = []
+            for pieces in ([events[0] + whole], [events[0], whole], [bytes([byte]) for byte in events[0] + whole]):
+                try:
+                    *items, end = run(Upstream(pieces))
+                    outcomes.append((list(chain(*items)), end))
+                except EngineError as error:
+                    outcomes.append(error.kind)
+            assert outcomes[0] == outcomes[1] == outcomes[2]
+
+
 def test_a_server_that_does_not_know_ids_gives_text_with_markers():
     script = [vllm(None, "<|channel|>final"), vllm(None, "<|message|>Hi", end="stop"), DONE]
     assert run(Upstream(script)) == ["<|channel|>final", "<|message|>Hi", Finished("stop")]
