@@ -239,13 +239,13 @@ class _Course:
             plan._replace(first="", closes=_NONE.closes, grammar=None) != _NONE
         )  # does the plan need anything later?
         self._prompt_tokens: int | None = None  # for text: the engine's count
-        self._counted = self._counted_size = 0  # tokens of text, and the number of their characters
+        self._counted = self._counted_size = 0  # tokens that are counted, and the number of their ids or characters
 
     @property
     def left(self) -> int:
         """How many tokens may still be written."""
-        written = len(self._ids) + sum(map(len, self._texts)) // BYTES
-        return self._sampling.max_tokens - written
+        ids = self._counted + len(self._ids) - self._counted_size if self._ids else 0
+        return self._sampling.max_tokens - ids - sum(map(len, self._texts)) // BYTES
 
     def prompt(self) -> Prompt:
         """The prompt, followed by the output so far."""
@@ -284,6 +284,8 @@ class _Course:
             return text
         ids = vocab.encode(text, control=True) if text else []
         self._ids += ids
+        self._counted += len(ids)
+        self._counted_size += len(ids)
         self._parser.feed(ids)
         return ids
 
@@ -385,10 +387,10 @@ class _Course:
 
     def count(self, usage: Mapping[str, Any] | None) -> None:
         """A generation has ended. usage: the engine's counts; None if it was stopped."""
-        written = self._text_size() - self._counted_size
-        self._counted_size = self._text_size()
+        size = len(self._ids) or self._text_size()
+        written, self._counted_size = size - self._counted_size, size
         counted = None if usage is None else usage.get("completion_tokens")
-        self._counted += counted if isinstance(counted, int) else written // BYTES
+        self._counted += counted if isinstance(counted, int) else written if self._ids else written // BYTES
         if self._prompt_tokens is None:
             read = None if usage is None else usage.get("prompt_tokens")
             self._prompt_tokens = read if isinstance(read, int) else len(self._prompt.text) // BYTES
@@ -397,8 +399,10 @@ class _Course:
         return sum(map(len, self._texts))
 
     def usage(self) -> dict[str, int]:
-        """The usage of all generations. Where the engine has not counted text, four bytes count as a token."""
+        """The usage of all generations. Ids count where the engine has not counted them, and of text four bytes count
+        as a token.
+        """
         if self._as_text or self._prompt.ids is None:
             forced = max(self._text_size() - self._counted_size, 0) // BYTES
             return chat_usage(self._prompt_tokens or 0, self._counted + forced)
-        return chat_usage(len(self._prompt.ids), len(self._ids))
+        return chat_usage(len(self._prompt.ids), self._counted + len(self._ids) - self._counted_size)

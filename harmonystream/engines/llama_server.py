@@ -73,18 +73,27 @@ class LlamaServer(RenderingEngine):
         A prompt without pictures has ids. One with pictures is text, which has a marker for each of them.
         """
         pictures = [_base64(url) for url in pictures_of(request)]
+        marker: Any = await self._picture_marker() if pictures else None
         prompt: Any = (await self._written("/apply-template", request, headers)).get("prompt")
         if not isinstance(prompt, str) or not prompt:
             raise EngineError(f"{self._renderer}: the answer has no prompt: {str(prompt)[:200]}", "protocol")
         if not pictures:
             asked = {"content": prompt, "add_special": True, "parse_special": True}
             return Rendered(self._ids_of(await self._written("/tokenize", asked, headers), "tokens"))
-        marker = (await self._get("/props")).get("media_marker")
-        if not isinstance(marker, str) or prompt.count(marker) != len(pictures):
-            raise EngineError(
-                f"{self.url} writes no marker for each picture: does this model take them?", "status", 400
-            )
+        if prompt.count(marker) != len(pictures):
+            raise EngineError(f"{self.url} writes no marker for each picture", "status", 400)
         return Rendered(None, {"multimodal": pictures}, prompt, counted=False)
+
+    async def _picture_marker(self) -> str:
+        """What stands for a picture in a prompt. Raises EngineError, with the status 400 if the model takes none: the
+        server itself would answer with 500, as if another attempt could help.
+        """
+        props = await self._get("/props")
+        marker, modalities = props.get("media_marker"), props.get("modalities")
+        sees = not isinstance(modalities, dict) or modalities.get("vision") is not False
+        if not isinstance(marker, str) or not marker or not sees:
+            raise EngineError(f"{self.url}: this model takes no pictures", "status", 400)
+        return marker
 
     async def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Output]:
         """Ids or text, then `Finished`. Raises EngineError, also if the stream ends before the generation has."""

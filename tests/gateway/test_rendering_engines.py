@@ -214,6 +214,16 @@ def test_what_needs_an_engine_that_continues_is_refused_beside_pictures():
         assert {path for path, _ in made.engines[0].requests} == {"/tokenize"}
 
 
+def test_pictures_for_a_model_that_takes_none_are_refused_and_not_tried_again():
+    """llama-server refuses them with status 500."""
+    engine = Rendering([], props={"media_marker": MARKER, "modalities": {"vision": False, "audio": False}})
+    with gateway("llama-server", engine) as made:
+        answer = made.post("chat", **PICTURES["chat"])
+        assert (answer.status_code, answer.json()["error"]["code"]) == (400, "engine_refused")
+        assert engine.requests == []
+        assert made.post("chat").status_code == 200
+
+
 @pytest.mark.parametrize("cumulative", [True, False])
 @pytest.mark.parametrize("most", [1, 5])
 @pytest.mark.parametrize("kind", ["vllm", "sglang"])

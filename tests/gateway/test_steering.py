@@ -160,6 +160,18 @@ def test_what_comes_together_stays_together():
     assert end.reason == "stop"
 
 
+def test_usage_is_the_engine_s_though_its_ids_are_more():
+    """llama-server counts a token that ends inside a character, and its ids are those of the bytes."""
+    thought = ids_of("<|channel|>analysis<|message|>a b c d e f")
+    answer = ids_of("Hi there!<|return|>")
+    end = Finished("stop", chat_usage(9, len(answer) - 2))
+    engine = Scripted([thought, 1.0], [answer, end])
+    prompt, (*items, last) = play(engine, Plan(budget=3, closes=(FINAL,)))
+    written = sum(map(len, items))
+    assert last.usage == chat_usage(len(prompt.ids), written - 2)
+    assert engine.samplings[1].max_tokens == engine.samplings[0].max_tokens - (written - len(answer))
+
+
 def test_a_budget_that_is_not_used_up_changes_nothing():
     whole = ids_of("<|channel|>analysis<|message|>Hm<|end|><|start|>assistant<|channel|>final<|message|>Hi<|return|>")
     engine = Scripted([whole, Finished("stop")])
