@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
@@ -11,7 +10,7 @@ from .answering import Gateway
 from .generating.demo import demo_model
 from .generating.model import Served, connected
 from .operating.request_record import log
-from .operating.server import freeze
+from .operating.server import freeze_again
 from .settings import Settings
 
 __all__ = ["Reloading"]
@@ -72,5 +71,4 @@ class Reloading:
         await self._gateway.connections.close(unwanted)
         self._gateway.retired -= old
         old.clear()
-        if gc.get_freeze_count():  # else what these models held would never be freed
-            freeze()
+        freeze_again()  # else what these models held would never be freed

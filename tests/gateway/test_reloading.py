@@ -26,6 +26,7 @@ from upstream import Upstream
 from harmonystream.engines import Recorded
 from harmonystream.gateway import Model, app
 from harmonystream.gateway.limits import Limits, Quota
+from harmonystream.gateway.operating import server
 from harmonystream.gateway.operating.admission import Admission
 from harmonystream.gateway.operating.connections import Connections
 from harmonystream.gateway.operating.keys import line_of
@@ -303,10 +304,28 @@ def test_what_is_opened_is_closed_once_also_if_the_next_one_fails():
     assert said == ["open a", "open b", "open c", "close b", "open b", "close a", "close b"]
 
 
-def test_what_a_model_held_is_freed_when_it_is_taken_away(tmp_path):
+def test_what_another_server_froze_stays_frozen(monkeypatch):
+    """The application may run in a server that forks after it has frozen what its processes share."""
+    thawed = []
+    monkeypatch.setattr(server, "_frozen", False)
+    monkeypatch.setattr(gc, "unfreeze", lambda: thawed.append(1))
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: 9)
+
+    async def main():
+        made = app([Model("a", Recorded(), family="gpt-oss")]).state.gateway
+        reloading = Reloading(made, Settings(), lambda _: Settings(models=[Model("b", Recorded(), family="gpt-oss")]))
+        await reloading.reload()
+        await asyncio.gather(*reloading._tasks)
+
+    asyncio.run(main())
+    assert thawed == []
+
+
+def test_what_a_model_held_is_freed_when_it_is_taken_away(tmp_path, monkeypatch):
     """At the start, what there is was taken out of the garbage collector's sight; a vocabulary and its rows are in a
     cycle.
     """
+    monkeypatch.setattr(server, "_frozen", False)
 
     async def main():
         first = Model("a", Recorded(), family="Qwen/Qwen3-8B", tokenizer=model_dirs.write(tmp_path, "qwen3"))

@@ -205,12 +205,16 @@ def test_a_file_system_without_a_place_for_what_they_share_is_an_error_that_says
 
 
 @pytest.mark.skipif(os.name != "posix", reason="workers need the signals of POSIX")
-def test_a_full_disk_at_the_start_is_an_error_that_says_so():
+@pytest.mark.parametrize(
+    ("why", "advice"),
+    [("database or disk is full", "one with more room"), ("unable to open database file", "another one")],
+)
+def test_a_folder_that_holds_no_database_is_an_error_that_says_so(why, advice):
     stderr = start_on(
         "import sqlite3; from harmonystream.gateway.operating import shared\n"
         "def connect(where, **more):\n"
         "    if where == ':memory:': return sqlite3.connect(where, **more)\n"
-        "    raise sqlite3.OperationalError('database or disk is full')\n"
+        f"    raise sqlite3.OperationalError({why!r})\n"
         "shared.sqlite3 = type('Full', (), {'connect': connect, 'Connection': sqlite3.Connection})"
     )
-    assert "share a folder here, which cannot be used (database or disk is full): set TMPDIR" in stderr
+    assert f"share a folder here, which cannot be used ({why}): set TMPDIR to {advice}" in stderr

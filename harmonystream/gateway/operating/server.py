@@ -16,7 +16,7 @@ import uvicorn
 from starlette.applications import Starlette
 from uvicorn.config import LOGGING_CONFIG
 
-__all__ = ["config_of", "freeze", "log_config", "run", "serve"]
+__all__ = ["config_of", "freeze", "freeze_again", "log_config", "run", "serve"]
 
 _MARGIN = 5
 """Seconds that streams have to say that the gateway stops, after the time that open answers have."""
@@ -27,6 +27,10 @@ SWITCH = 0.0005
 gives the GIL away at each of its system calls."""
 _IDLE = 75
 """Seconds that an idle connection stays open: longer than the 60 of usual balancers, which would else meet its end."""
+
+
+_frozen = False
+"""Has `freeze` been called?"""
 
 
 class _Server(uvicorn.Server):
@@ -60,9 +64,19 @@ def freeze() -> None:
     A full collection stops all threads for as long as it takes to visit each list, dict and object. Large requests have
     many, and those of the modules and models would be visited again with them each time.
     """
+    global _frozen
+    _frozen = True
     gc.unfreeze()
     gc.collect()
     gc.freeze()
+
+
+def freeze_again() -> None:
+    """Free what is no longer used, although it was there when `freeze` was called. Another server of this application
+    has frozen what it wanted, and that stays as it is.
+    """
+    if _frozen:
+        freeze()
 
 
 def serve(made: Starlette, host: str, port: int) -> None:

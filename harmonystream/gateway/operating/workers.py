@@ -87,8 +87,10 @@ def _check_room(folder: str) -> None:
     try:
         LocalState(Limits(), folder)
     except sqlite3.Error as error:
-        advice = f"workers share a folder here, which cannot be used ({error}): set TMPDIR to one with more room"
-        raise OSError(errno.ENOSPC, advice, tempfile.gettempdir()) from None
+        full = "full" in str(error)
+        another = "one with more room" if full else "another one"
+        advice = f"workers share a folder here, which cannot be used ({error}): set TMPDIR to {another}"
+        raise OSError(errno.ENOSPC if full else errno.EIO, advice, tempfile.gettempdir()) from None
 
 
 def _listening(host: str, port: int) -> socket.socket:
