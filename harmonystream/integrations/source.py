@@ -109,10 +109,10 @@ class Reader:
 
     def _take_arrived(self, items: Sequence[Any]) -> bytes:
         """The frames of items that arrived together. If one raises, the frames of those before it are sent, too."""
-        frames = self._unsent
+        frames, feed = self._unsent, self.stream.feed
         for item in items:
             self._unsent = frames
-            frames += self._take(item)
+            frames += feed(item) if type(item) is list else self._take(item)
             if self.done:
                 break
         self._unsent = b""

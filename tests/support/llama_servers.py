@@ -21,11 +21,12 @@ SERVER = os.environ.get("LLAMA_SERVER") or shutil.which("llama-server")
 
 @contextmanager
 def running_server(folder: Path) -> Iterator[str]:
-    """The URL of a server, which ends with the block. The model is written into the folder."""
+    """The URL of a server, which ends with the block. The model is written into the folder, unless it has one."""
     from tiny_gguf import write_model
 
     model = folder / "tiny.gguf"
-    write_model(model)
+    if not model.exists():
+        write_model(model)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
     command = [str(SERVER), "-m", str(model), "--port", str(port), "-c", "2048", "-np", "2", "-t", "1", "--no-warmup"]

@@ -1,7 +1,9 @@
-"""A model file for llama.cpp: gpt-oss's vocabulary and random weights, 17 MB. What it says has no sense."""
+"""Model files for llama.cpp: a vocabulary and random weights, 17 MB for gpt-oss's. What they say has no sense."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import gguf
@@ -20,7 +22,7 @@ def _printable() -> list[str]:
 
 
 def write_model(path: Path) -> None:
-    """Write the file. The control tokens are those of Harmony, and end a generation where Harmony's do."""
+    """Write a file with gpt-oss's vocabulary. The control tokens end a generation where Harmony's do."""
     vocab = hs.vocab.o200k_harmony()
     letters = _printable()
     tokens, kinds = [], []
@@ -29,6 +31,37 @@ def write_model(path: Path) -> None:
         control = token not in vocab or vocab.is_control(token)
         tokens.append(data.decode() if control else "".join(letters[byte] for byte in data))
         kinds.append(gguf.TokenType.CONTROL if control else gguf.TokenType.NORMAL)
+    _write(path, tokens, kinds, pre="gpt-4o", bos=199_998, eos=200_002)
+
+
+def write_model_of(folder: Path, path: Path, stop: str) -> None:
+    """Write a file with the tokenizer and template of a model's folder. stop: the token that ends an answer."""
+    made = json.loads((folder / "tokenizer.json").read_text("utf-8"))
+    added = {one["id"]: one for one in made["added_tokens"]}
+    plain = {token: text for text, token in made["model"]["vocab"].items()}
+    count = max(*plain, *added) + 1
+    tokens = [added[at]["content"] if at in added else plain.get(at, f"<unused_{at}>") for at in range(count)]
+    user, control = gguf.TokenType.USER_DEFINED, gguf.TokenType.CONTROL
+    kinds = [
+        gguf.TokenType.NORMAL if at not in added else control if added[at]["special"] else user for at in range(count)
+    ]
+    merges = [one if isinstance(one, str) else " ".join(one) for one in made["model"]["merges"]]
+    template = (folder / "chat_template.jinja").read_text("utf-8")
+    end = tokens.index(stop)
+    _write(path, tokens, kinds, pre="qwen2", bos=end, eos=end, merges=merges, template=template)
+
+
+def _write(
+    path: Path,
+    tokens: list[str],
+    kinds: list[gguf.TokenType],
+    *,
+    pre: str,
+    bos: int,
+    eos: int,
+    merges: Sequence[str] = ("a b",),
+    template: str | None = None,
+) -> None:
     writer = gguf.GGUFWriter(path, "llama")
     writer.add_context_length(CONTEXT)
     writer.add_embedding_length(WIDTH)
@@ -40,13 +73,15 @@ def write_model(path: Path) -> None:
     writer.add_rope_dimension_count(WIDTH // HEADS)
     writer.add_vocab_size(len(tokens))
     writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre("gpt-4o")
+    writer.add_tokenizer_pre(pre)
     writer.add_token_list(tokens)
     writer.add_token_types(kinds)
-    writer.add_token_merges(["a b"])
-    writer.add_bos_token_id(199_998)
-    writer.add_eos_token_id(200_002)
+    writer.add_token_merges(list(merges))
+    writer.add_bos_token_id(bos)
+    writer.add_eos_token_id(eos)
     writer.add_add_bos_token(False)
+    if template is not None:
+        writer.add_chat_template(template)
     _add_tensors(writer, len(tokens))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
