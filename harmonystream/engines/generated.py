@@ -70,8 +70,8 @@ class Generated(EventSource):
                     if choice.get("index"):  # only one choice was requested
                         continue
                     ids: Any = choice.get("token_ids")
-                    plain = self._plain_ids and type(ids) is list and set(map(type, ids)) == {int}
-                    item = ids if plain and 0 <= min(ids) <= max(ids) < _IDS else self._output(choice)
+                    one = self._plain_ids and type(ids) is list and len(ids) == 1 and type(ids[0]) is int
+                    item = ids if one and 0 <= ids[0] < _IDS else self._output(choice)
                     if item:
                         items.append(item)
                     if choice.get("finish_reason") is not None:
