@@ -3,7 +3,7 @@
 A scripted engine speaks vLLM's contract. The first table has the gateway's processor time for each chunk; the engine's
 pace leaves it idle in between, so that chunks are not read several at once. Its last columns are the time that the same
 emitter needs for the same ids in this process, which is parsing and framing without HTTP. Beside them stands a copy
-that nobody reads: a server of aiohttp, Starlette and uvicorn, which sends what the engine sends as it comes.
+that nobody reads: a server of the same libraries, which sends what the engine sends as it comes.
 
 The second table has the time from the engine's write of a chunk to the client's read of its text, at half of the load
 at which the first table's figure fills a core, and the same without the gateway in between. The engine and the clients
@@ -53,7 +53,7 @@ def copy(engine: str) -> tuple[object, ...]:
 
 
 def serve_copy(engine: str) -> None:
-    """Sends what the engine sends. The client is aiohttp's, which a gateway would use that has none of its own."""
+    """Sends what the engine sends. The libraries are those of the gateway."""
     import aiohttp
     import uvicorn
     from starlette.applications import Starlette
