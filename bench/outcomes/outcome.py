@@ -58,7 +58,7 @@ def loads(text: str) -> Any:
 def argument_difference(right: Call, theirs: Call) -> str:
     ours, value = loads(right.arguments), loads(theirs.arguments)
     if not right.complete:
-        return "" if value is ... else "a cut call is closed"
+        return "a cut call is closed" if theirs.complete and value is not ... else ""
     if ours == {} and not theirs.arguments:
         return "no arguments are an empty text"
     if value is ...:

@@ -146,7 +146,7 @@ cdef int look_header(const View* v, const Context* c, Stream* s, Py_ssize_t i, b
             h.repeated |= verdict == YES
         if verdict == MORE:
             return undecided(v, i)
-        if not row.wrapped or (v.p[j] != c'{' and v.p[j] != c'[') or (row.has_section and not (
+        if not row.wrapped or is_special(v, j) or (v.p[j] != c'{' and v.p[j] != c'[') or (row.has_section and not (
                 row.holds_objects and (h.in_section or row.bare == BARE_ANY))):
             verdict = look_opened(v, c, at, opener, i, h)
             if (verdict == YES and not h.empty) or (verdict == NO and h.stop and row.open_name and c.tools.n < 0):
