@@ -65,7 +65,7 @@ async def until(holds, seconds=20):
 async def told(state):
     """The state's report, without the task that would make it at the same time."""
     state._tasks[1].cancel()
-    await state._told()
+    await state._send_reports()
 
 
 @pytest.mark.parametrize("seal", [None, SEAL])
@@ -410,10 +410,10 @@ def test_tokens_whose_report_was_lost_count_once(daemon):
         one.take("ann", 500, quota)
         await one._beat()
 
-        async def all_told():
+        async def all_send_reports():
             return not one._owed
 
-        await until(all_told)
+        await until(all_send_reports)
         left = float(await other._link.client.hget(f"harmonystream:tokens:{other._seal.name('ann')}", "left"))
         assert 4500 <= left < 4600
 
