@@ -350,6 +350,23 @@ def half_header(format: str, form: str, cut: str) -> str:
     return "\n" * rest.startswith("\n") + rest.lstrip("\n") if form == "ids" and rest != tail else tail
 
 
+def as_clients_get(call: Call, arguments: str, format: str) -> Call:
+    """Of what must be one JSON object, and is not, clients get arguments that no JSON parser takes. Harmony's calls may
+    have any text."""
+    if format == "harmony" or not call.complete or is_object(arguments):
+        return call._replace(arguments=arguments)
+    made = arguments + "{INVALID_JSON}"
+    read = {key: made if value == arguments else value for key, value in call.input.items()}
+    return call._replace(arguments=made, input=read)
+
+
+def is_object(arguments: str) -> bool:
+    try:
+        return isinstance(json.loads(arguments), dict)
+    except ValueError:
+        return False
+
+
 def told(format: str, scenario: Scenario, form: str = "ids") -> list[Item]:
     """What clients are told. Other formats than Harmony skip what stands before the arguments, and they have no mark
     for the end of a text: one that is followed by a call which is cut in its header is cut, too, and goes on with what
@@ -357,7 +374,7 @@ def told(format: str, scenario: Scenario, form: str = "ids") -> list[Item]:
     said: list[Item] = []
     for item in scenario.said:
         if isinstance(item, Call) and item.arguments is None:
-            said.append(item._replace(arguments=item.written if format == "harmony" else item.written.strip()))
+            said.append(as_clients_get(item, item.written if format == "harmony" else item.written.strip(), format))
         else:
             said.append(item)
     if format != "harmony" and scenario.cut in ("header", "name"):
