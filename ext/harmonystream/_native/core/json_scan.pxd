@@ -19,7 +19,8 @@ cdef enum JsonEscape:
     E_NONE, E_BACKSLASH, E_DIGIT, E_DIGITS = 5
 
 cdef enum JsonExpect:
-    # What comes next. A number is at E_NUMBER + its stage, a word at E_WORD + its next letter in grammar_step()'s words.
+    # What comes next. A number is at E_NUMBER + its stage, and a word at E_WORD + its next letter in the words of
+    # grammar_step().
     E_OBJECT, E_FIRST_KEY, E_KEY, E_IN_KEY, E_COLON, E_VALUE, E_FIRST_ITEM, E_IN_STRING, E_AFTER, E_END, E_INVALID
     E_NUMBER = 16
     E_WORD = 32
