@@ -59,9 +59,10 @@ class Engine:
         return Fault(200, rng.choice([0, rng.randrange(200), rng.randrange(size)]), rng.choice(WAYS))
 
     def _comes_to(self, fault: Fault | None) -> str:
-        """What the gateway can have read: "whole", "begun" after a first token, or "nothing". After "begun" and "ended",
-        which has all but the last chunk, it may have read less: the HTTP client drops what waits when a connection
-        breaks."""
+        """What the gateway can have read: "whole", "begun" after a first token, or "nothing". In "ended" all is there
+        but the last chunk. Of "begun" and "ended" it may have read less: the HTTP client drops what waits when a
+        connection breaks.
+        """
         if fault is None:
             return "whole"
         sent, ends = 0, []
