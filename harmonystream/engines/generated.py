@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Generated", "chat_logprobs", "end_of"]
 
 _FIRST, _BETWEEN, _LAST = b"data: {", b"\n\ndata: ", b"}\n\n"
-"""What most pieces are made of. They have whole events alone, each of which is one line."""
+"""Most pieces consist of whole events of one line each."""
 _DONE = b"[DONE]"
 _IDS = 1 << 32
 """All ids are below this, in any vocabulary."""
@@ -30,7 +30,7 @@ class Generated(EventSource):
     """
 
     _has_other_form = False
-    """Have the server's chunks another form, of which `_formed` makes this one?"""
+    """Does the server send chunks in another form, which `_formed` converts?"""
 
     def __init__(self, response: aiohttp.ClientResponse, vocab: Vocab | None, most: int) -> None:
         super().__init__(response)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -43,13 +43,6 @@ class _Writer(JsonRules):
     @property
     def space(self) -> str:  # type: ignore[override]
         return self.rule("space", lambda: "[ \\n\\t]{0,16}")
-
-    def rule(self, key: object, make: Callable[[], str]) -> str:
-        if key not in self.names:
-            self.names[key] = name = f"r{len(self.names)}"
-            self.rules[name] = ""
-            self.rules[name] = make()
-        return self.names[key]
 
     def literal(self, text: str) -> str:
         return '"' + "".join([_escaped(character) for character in text]) + '"'

@@ -81,13 +81,6 @@ class _Writer(JsonRules):
 
     # --- JSON ---
 
-    def rule(self, key: object, make: Callable[[], str]) -> str:
-        if key not in self.names:
-            self.names[key] = name = f"r{len(self.names)}"
-            self.rules[name] = ""
-            self.rules[name] = make()
-        return self.names[key]
-
     def literal(self, text: str) -> str:
         return '"' + "".join(_ESCAPES.get(character, character) for character in text) + '"'
 

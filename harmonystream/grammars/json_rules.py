@@ -42,9 +42,18 @@ class JsonRules(ABC):
     notes: frozenset[str] = frozenset()
     """More keywords that say nothing about a value."""
 
-    @abstractmethod
+    rules: dict[str, str]
+    """All rules, by name."""
+    names: dict[object, str]
+    """The names of rules, by key."""
+
     def rule(self, key: object, make: Callable[[], str]) -> str:
         """The name of the rule for this key. The rule is made on first use, and may refer to itself."""
+        if key not in self.names:
+            self.names[key] = name = f"r{len(self.names)}"
+            self.rules[name] = ""
+            self.rules[name] = make()
+        return self.names[key]
 
     @abstractmethod
     def literal(self, text: str) -> str:

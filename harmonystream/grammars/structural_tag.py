@@ -60,7 +60,7 @@ class _Writer:
         self.written: dict[Node, list[str]] = {}
 
     def format(self, node: Node) -> list[str]:
-        """The pieces of a text. They are joined once: what is in many nodes would be copied as often."""
+        """The pieces of the tag's text. They are joined once, at the end, so parts of many nodes are not copied."""
         made = self.written.get(node)
         if made is None:
             made = self.written[node] = self._format(node)

@@ -353,7 +353,7 @@ ANSWER: dict[str, Any] = {
 CHOICES = ("required", "auto", "none", "named", "allowed", "answer")
 
 
-Walk: TypeAlias = "tuple[str, list[str]] | None"  # a text, and what is wrong with it; None: it did not end in time
+Walk: TypeAlias = "tuple[str, list[str]] | None"  # the output and its faults; None if it did not end in time
 
 
 def random_walks(format: str, choice: str, backend: str, seed: object, times: int, *, control: bool) -> Iterator[Walk]:

@@ -4,7 +4,7 @@ python tests/engines/real/built_in_tags.py prints the tables of docs/grammars.md
 template renders: with and without reasoning, a text before the calls, one call or two, JSON with and without spaces.
 The times are those of the processor, with a vocabulary of 200,000 tokens, in which all markers are text but Harmony's:
 the first tag of a new compiler, for two tools; then a tag of 20 other tools in the same compiler, as a server has it;
-and the longest mask, in a text of the first two.
+and the time of the slowest mask, while the tag of two tools reads such a text.
 """
 
 from __future__ import annotations
