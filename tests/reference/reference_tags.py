@@ -70,7 +70,7 @@ class Machine(Fences, Elements, Lists):
         self.parted: dict[str, int] = {}  # kinds whose next text begins a line of its own -> what comes before it
         self.splits = False  # newlines directly after the last marker part text
         self.over = False
-        self.labelled = 0 if self.region == "reasoning" else -1  # where a label may be
+        self.labelled = 0  # where a label may be
 
     def run(self) -> None:
         if self.size:
@@ -107,6 +107,8 @@ class Machine(Fences, Elements, Lists):
         if i == self.labelled:
             self.labelled = -1
             if (stop := self.label(i)) > i:
+                if self.region == "content":
+                    self.log.note("stray-control", i)
                 return self.act(i, stop)
         if (after := self.line(i)) >= 0:
             return after
@@ -138,10 +140,12 @@ class Machine(Fences, Elements, Lists):
         return self.drop_here(i, i + 1, "call-without-tools" if is_call else "stray-control")
 
     def label(self, i: int) -> int:
-        """Where the label of thoughts ends, or `i`."""
+        """Where the label of thoughts ends, which may be before an answer too, or `i`."""
         stop = i + len(latin(self.row.think_label))
         if not self.row.think_label or self.text.s[i:stop] != latin(self.row.think_label):
             return i
+        if self.region == "content":
+            return stop if self.text.s[stop : stop + 1] == "\n" else i
         try:
             is_alone = stop == self.size or self.text.s[stop] == "\n" or self.text.at(stop, self.size, "think_close")
         except More:
@@ -316,7 +320,7 @@ class Machine(Fences, Elements, Lists):
         self.region = after
         self.thinks = self.thinks or after == "reasoning"
         self.blank = self.lacks and after == "content"
-        self.labelled = mark.stop if after == "reasoning" else -1
+        self.labelled = mark.stop
         return mark.stop
 
     def only_mentions(self, mark: Marker) -> bool:

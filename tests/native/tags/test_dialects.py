@@ -67,6 +67,12 @@ CASES: list[tuple[str, str, str, str, list[tuple[str, str]]]] = [
     ("gemma4", "<|channel>thought\n<channel|>Bye", "", "Bye", []),
     ("gemma4", "<|channel>thoughtful<channel|>Bye", "thoughtful", "Bye", []),
     ("gemma4", "<|channel><|channel>thought\nHm<channel|>Bye", "Hm", "Bye", []),
+    # and before the answer, where the opener is missing
+    ("gemma4", "thought\nBye", "", "Bye", []),
+    ("gemma4", "<|channel>Hm<channel|>thought\nBye", "Hm", "Bye", []),
+    ("gemma4", "thought", "", "thought", []),
+    ("gemma4", "thoughts\nBye", "", "thoughts\nBye", []),
+    ("gemma4", "Bye\nthought\nBye", "", "Bye\nthought\nBye", []),
     # one object, blanks around the name of a tag
     (
         "kimi_k3",

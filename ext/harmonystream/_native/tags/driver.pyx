@@ -17,7 +17,7 @@ from harmonystream._native.tags.json_ends cimport is_whole_at_end
 from harmonystream._native.tags.pairs cimport flush_value, step_pairs, step_value
 from harmonystream._native.tags.python_calls cimport finish_python, step_python
 from harmonystream._native.tags.raw cimport step_raw
-from harmonystream._native.tags.text cimport end_newlines, step_section, step_text
+from harmonystream._native.tags.text cimport decides_at_start, end_newlines, step_section, step_text
 from harmonystream._native.tags.transitions cimport end_call, enter_text
 from harmonystream._native.tags.view cimport *
 from harmonystream._native.tags.wrapped cimport finish_wrapped, step_after, step_wrapped
@@ -182,7 +182,7 @@ cdef Py_ssize_t skip_run(Stream* s, const Context* c, const uint32_t* ids, Py_ss
 cdef void tags_ids(Stream* s, const Context* c, const uint32_t* ids, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i = 0, taken
     if n and s.announce:
-        s.tags.at_start = c.row.label.n != 0 if s.tags.reasoning else c.row.unmarked
+        s.tags.at_start = decides_at_start(c.row, s.tags.reasoning)
         put_message_start(s, c.out, 0, 0)
     while i < n and not s.error and not c.out.no_memory:
         set_tags_fast(s, c.out.held)
@@ -207,7 +207,7 @@ cdef void tags_text(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t n)
     cdef View v
     cdef Py_ssize_t more
     if n and s.announce:
-        s.tags.at_start = c.row.label.n != 0 if s.tags.reasoning else c.row.unmarked
+        s.tags.at_start = decides_at_start(c.row, s.tags.reasoning)
         put_message_start(s, c.out, 0, 0)
     v.p = p
     v.marks = NULL

@@ -18,6 +18,11 @@ cdef inline bint is_text_open(const Stream* s, const Held* held) noexcept nogil:
     return s.state == TEXT and held.input.n == 0 and not s.tags.at_start and not s.parted >> s.sink & 1
 
 
+cdef inline bint decides_at_start(const TagTable* row, bint reasoning) noexcept nogil:
+    """May a label begin the thoughts or the answer, or an object the answer?"""
+    return row.label.n != 0 or (row.unmarked and not reasoning)
+
+
 cdef inline bint is_blank(const uint8_t* p, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(n):

@@ -257,7 +257,8 @@ cdef int step_blank(Stream* s, const Context* c, View* v) noexcept nogil:
 
 
 cdef int step_label(Stream* s, const Context* c, View* v) noexcept nogil:
-    """After an opener of thoughts: is the label here, and nothing else in its line?"""
+    """Where thoughts or an answer begin: is the label here, and nothing else in its line? Before an answer, the line
+    must have an end."""
     cdef const TagTable* row = c.row
     cdef Py_ssize_t k = 0
     cdef int hit = -1, verdict = YES
@@ -265,17 +266,22 @@ cdef int step_label(Stream* s, const Context* c, View* v) noexcept nogil:
         k += 1
     if k < row.label.n:
         verdict = MORE if v.i + k == v.n and not v.end else NO
-    elif v.i + k < v.n and (v.p[v.i + k] != c'\n' or is_special(v, v.i + k)):
+    elif s.tags.reasoning and v.i + k < v.n and (v.p[v.i + k] != c'\n' or is_special(v, v.i + k)):
         verdict = match(v, row, v.i + k, v.n, row.roles[THINK_CLOSE], &hit)
         if verdict == MORE and v.end:
             verdict = NO
-    elif v.i + k == v.n and not v.end:
-        verdict = MORE
+    elif v.i + k == v.n:
+        verdict = MORE if not v.end else YES if s.tags.reasoning else NO
+    elif v.p[v.i + k] != c'\n' or is_special(v, v.i + k):
+        verdict = NO
     if verdict == MORE:
         return MORE
     s.tags.at_start = 0
     if verdict == YES:
-        drop_marker(s, c, v, k)
+        if not s.tags.reasoning:
+            note(s, D_STRAY_CONTROL, s.position)
+        if not s.error:
+            drop_marker(s, c, v, k)
     return verdict
 
 
@@ -318,7 +324,7 @@ cdef bint step_text(Stream* s, const Context* c, View* v) noexcept nogil:
         end_backquotes(&s.tags, v.p[v.i])                                    # it may change what is live
     live = live_in_text(s, c)
     if s.tags.at_start:
-        verdict = step_label(s, c, v) if s.tags.reasoning else step_blank(s, c, v) if row.unmarked else NO
+        verdict = step_blank(s, c, v) if row.unmarked and not s.tags.reasoning else step_label(s, c, v)
         if verdict != NO:                                                    # before a scan: what is held may be long
             return verdict == YES
     if row.line_calls or row.open_end:
@@ -424,7 +430,7 @@ cdef void think(Stream* s, const TagTable* row, bint reasoning) noexcept nogil:
     cdef Tags* g = &s.tags
     cdef bint changes = g.reasoning != reasoning
     g.reasoning = reasoning
-    g.at_start = row.label.n != 0 if reasoning else row.unmarked
+    g.at_start = decides_at_start(row, reasoning)
     g.think_mentions = g.fence = g.ticks = g.code = 0
     if reasoning:
         g.answer = 0
