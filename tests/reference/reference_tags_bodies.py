@@ -19,6 +19,7 @@ from reference_tags_json import (
 )
 from reference_tags_log import Log
 from reference_tags_text import LONGEST, WS, Marker, More, Text, holds_objects, latin, may_lack
+from reference_tags_values import literal_json
 
 NORMAL_STOPS = ("stop", "tool_calls", "function_call")
 WHOLE = ("closed", "scalar")
@@ -334,6 +335,8 @@ class Bodies:
                 chars = decode_string(self.text, member.indices, member.stop if member.closed else None)
                 if chars:
                     self.write_json("".join(char for char, _ in chars), chars[0][1], chars[-1][1])
+            elif scan.python:
+                self.write_literal(self.log.decode(member.indices), member)
             else:
                 piece = self.log.decode(member.indices)
                 is_null = piece == "null" if member.closed else "null".startswith(piece)
@@ -350,6 +353,15 @@ class Bodies:
             complete = not stopped or json_state(self.written) in WHOLE
         self.end_call(scan.stop - (scan.ended == "object"), complete)
         return scan.stop
+
+    def write_literal(self, piece: str, member: Member) -> None:
+        """Arguments as Python prints them, as JSON. What is not a literal stays as it is."""
+        is_long = len(piece.encode()) > self.max_hold
+        if is_long:
+            self.log.note("held-too-long", member.start)
+        text = piece if is_long else literal_json(piece) or piece
+        if text != "null":
+            self.write_json(text, member.indices[0], member.indices[-1])
 
     # -- members that may be the arguments ----------------------------------------------------------------------------
 
@@ -391,6 +403,8 @@ class Bodies:
         self.unread |= not whole
         self.log.note("other-body", held[0].start)
         text = "".join(self.member_text(one, one is held[0]) for one in held)
+        if whole and scan.python:
+            text, whole = literal_json(text + "}") or text + "}", False
         self.write_json(text, held[0].start, self.span(held[-1])[-1])
         if whole:
             self.write("}", scan.stop - (scan.ended == "object"))

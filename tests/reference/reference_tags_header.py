@@ -303,6 +303,7 @@ class HeaderReader:
             name = self.fitting(members[0].key_indices) if members else ""
             if name:
                 header.name = name
+                header.notes += ["call-syntax"] * scan.python
                 return
         name, id, holder = "", None, None
         for at, member in enumerate(scan.members):
@@ -328,6 +329,7 @@ class HeaderReader:
             if name and (declared or header.name_is_open or (role == "arguments" and self.tools is None)):
                 header.name, header.id = name, id
                 header.notes += ["missing-opener"] * (header.name_is_open or is_bare)
+                header.notes += ["call-syntax"] * scan.python
                 return
         if scan.ended != "limit":
             raise Fails(scan.stop - (scan.ended == "object"))

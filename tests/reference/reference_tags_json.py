@@ -138,6 +138,8 @@ class ObjectScan:
         self.inner = False  # in such an object
         self.quotes = False  # a string has an opener
         self.in_string = False  # it ended in a string
+        self.quote = '"'  # of the last string
+        self.python = False  # its first key is in single quotes
         self.members: list[Member] = []
         self.dropped: list[int] = []
         self.depth = 1
@@ -182,7 +184,8 @@ class ObjectScan:
         if self.text.s[i - 1] == "\n" or (self.closers and self.closes(mark.stop)):
             return True
         if self.closers:
-            return not self.quotes and self.text.has_lost_end(mark.stop, self.cut, self.text.ends_in_bracket(i))
+            far = self.text.ends_in_bracket(i)
+            return not self.quotes and self.text.has_lost_end(mark.stop, self.cut, far, self.quote)
         return mark.kind.endswith("close") and self.text.s[:i].rstrip(WS)[-1] in CLOSERS
 
     def ends_line(self, i: int) -> bool:
@@ -194,7 +197,7 @@ class ObjectScan:
             pass
         if not self.closers or not lacks_closer(self.text.row) or self.text.s[i] != "\n" or self.quotes:
             return False
-        return self.text.ends_in_bracket(i) and self.text.has_lost_end(i, self.cut, False)
+        return self.text.ends_in_bracket(i) and self.text.has_lost_end(i, self.cut, False, self.quote)
 
     def closes(self, i: int) -> bool:
         """Does a stop, the end, or an opener and an object whose quotes are not escaped follow?"""
@@ -203,9 +206,9 @@ class ObjectScan:
             after = text.follows(i, limit, "section_open", "call_open", "stop")
             if after is None or after.kind == "stop":
                 return after is not None and text.stop_counts(after)
-            form = r"[ \t\n\r]*(\[?[ \t\n\r]*(\{[ \t\n\r]*(\"|\Z)|\Z)|\Z)"
+            form = rf"[ \t\n\r]*(\[?[ \t\n\r]*(\{{[ \t\n\r]*({self.quote}|\Z)|\Z)|\Z)"
             found = re.compile(form).match(text.s[after.stop : limit])
-            return found is not None and (found[0].endswith('"') or limit == len(text))
+            return found is not None and (found[0].endswith(self.quote) or limit == len(text))
         except More:
             return limit == len(text)
 
@@ -218,7 +221,8 @@ class ObjectScan:
                     return "marker"
             except More:
                 return "limit"
-            if self.closers and lacks_closer(text.row) and text.is_byte(i) and text.leaves_json(i):
+            is_body = self.closers and lacks_closer(text.row) and text.is_byte(i)
+            if is_body and text.leaves_json(i) and not (self.python and s[i] in "()'"):
                 return "line"
             if self.member and self.in_scalar and s[i] in SCALAR_ENDS:
                 self.member.closed = True
@@ -229,7 +233,7 @@ class ObjectScan:
                 self.stop += 1
             elif not self.closers and self.is_odd(s[i]):
                 return "odd"
-            elif s[i] == '"' and not self.in_scalar:
+            elif self.begins_string(s[i]) and not self.in_scalar:
                 if ended := self.string():
                     return ended
             elif self.plain(i):
@@ -240,11 +244,18 @@ class ObjectScan:
         """Between the members of a header's object, a byte that shows that a quote or brace is missing or doubled."""
         if self.depth > 1 or self.in_scalar or self.expects == "value" or c in WS + ",:}]":
             return False
-        return self.expects != "key" or c != '"'
+        return self.expects != "key" or not self.begins_string(c)
+
+    def begins_string(self, c: str) -> bool:
+        """Does `c` do so where a string may begin? The first key says whether there are single quotes."""
+        is_first = self.depth == 1 and self.stage == "key" and not (self.inner or self.stray)
+        is_first = is_first and all(one.misplaced for one in self.members)
+        return c == '"' or (c == "'" and (self.python or is_first))
 
     def string(self) -> str:
         """From one quote to the other."""
         text, s, first = self.text, self.text.s, self.stop
+        self.quote = s[first]
         indices: list[int] = []
         escaped = False
         i = first + 1
@@ -253,6 +264,7 @@ class ObjectScan:
             self.is_stray(first)
         if self.depth == 1 and self.stage == "key":
             self.stage = "in key"
+            self.python |= self.quote == "'"
         if self.depth == 1 and self.expects == "value":
             self.stage = "in value"
             new = Member(self.key, "string", indices, start=first, key_indices=self.key_indices, late=self.stray)
@@ -271,7 +283,7 @@ class ObjectScan:
                 break
             if not text.is_byte(i):
                 self.dropped.append(i)
-            elif s[i] == '"' and not escaped:
+            elif s[i] == self.quote and not escaped:
                 break
             else:
                 escaped = s[i] == "\\" and not escaped

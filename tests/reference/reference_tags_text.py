@@ -407,7 +407,7 @@ class Text:
         last = self.s[:i].rstrip(WS)[-1:]
         return last in ("}", "]") or (self.s[i - 1] == "\n" and last not in ("{", "[", ",", ":"))
 
-    def has_lost_end(self, i: int, cut: bool, far: bool) -> bool:
+    def has_lost_end(self, i: int, cut: bool, far: bool, quote: str = '"') -> bool:
         """In a JSON string, before `i` is what could end the call: is the string's own end missing? `cut`: the engine
         says that the stream was cut. `far`: the answer if nothing is seen within the look-ahead."""
         limit, x = self.limit(i), i
@@ -418,7 +418,7 @@ class Text:
                     return True
             except More:
                 pass
-            if self.s[x] == '"':
+            if self.s[x] == quote:
                 x = self.skip(x + 1, limit)
                 if x < limit:
                     return self.s[x] not in ",:]}"

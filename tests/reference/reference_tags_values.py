@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import io
 import json
 import re
+import tokenize
+from itertools import pairwise
 
 WS = " \t\n\v\f\r"
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -81,10 +84,10 @@ def container(text: str, types: frozenset[str]) -> str | None:
         kind = "object" if isinstance(value, dict) else "array" if isinstance(value, list) else ""
         return text if kind in types else None
     try:
-        tree = ast.parse(text, mode="eval").body
+        tree = literal(text)
         kind = "object" if isinstance(tree, ast.Dict) else "array" if isinstance(tree, (ast.List, ast.Tuple)) else ""
         return convert(tree, text) if kind in types else None
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError):
         return unescaped(text, types)
 
 
@@ -96,6 +99,25 @@ def unescaped(text: str, types: frozenset[str]) -> str | None:
     inner = re.sub(r"\\(.)", lambda found: escapes.get(found[1], found[0]), text, flags=re.S).strip(WS)
     kind = "object" if text[0] == "{" else "array"
     return inner if kind in types and is_json(inner) else None
+
+
+def literal(text: str) -> ast.expr:
+    """Python's tree of it. Raises ValueError for two strings in a row, and for brackets that make no tuple."""
+    tree = ast.parse(text, mode="eval").body
+    found = [one for one in tokenize.generate_tokens(io.StringIO(text).readline) if one.type != tokenize.NL]
+    tuples = sum(isinstance(node, ast.Tuple) for node in ast.walk(tree))
+    in_row = any(a.type == b.type == tokenize.STRING for a, b in pairwise(found))
+    if in_row or sum(one.string == "(" and one.type == tokenize.OP for one in found) != tuples:
+        raise ValueError(text)
+    return tree
+
+
+def literal_json(text: str) -> str | None:
+    """A literal of Python as JSON."""
+    try:
+        return convert(literal(text), text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError):
+        return None
 
 
 def convert(node: ast.expr, source: str) -> str:

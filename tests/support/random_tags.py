@@ -179,9 +179,31 @@ def typed(draw: st.DrawFn, row: Format) -> list[str]:
     return damage(draw, [first(row.value_type[0]), word, first(row.value_type[1]), draw(st.sampled_from(["", "\n"]))])
 
 
+PRINTED = (
+    '{"s": True, "n": None}',
+    '{"s": ~it\'s~, ~i~: -1.5e3}',
+    '{"s": "a\\\'b\\n\\x41", "any": (1, ["x"],)}',
+    '{"s": "</tool_call>", "oo": {"a": ~"~}}',
+    '{"s": true}',
+    '{"s": "x',
+    "None",
+    "~5~",
+    "{}",
+)
+"""Arguments as Python prints them, in which ~ is a double quote, and the others become single ones."""
+
+
 @st.composite
 def objects(draw: st.DrawFn, row: Format) -> str:
     """A wrapped call, with the row's own keys or with others."""
+    printed = draw(st.integers(0, 4)) == 0
+    text = draw(members_of(row, printed))
+    return text.replace('"', "'").replace("~", '"') if printed else text
+
+
+@st.composite
+def members_of(draw: st.DrawFn, row: Format, printed: bool) -> str:
+    """The object of a wrapped call."""
     arguments = draw(
         st.sampled_from(
             [
@@ -196,6 +218,7 @@ def objects(draw: st.DrawFn, row: Format) -> str:
                 "5",
                 "[1]",
                 "{}",
+                *PRINTED * printed,
             ]
         )
     )

@@ -240,7 +240,8 @@ cdef struct Json:                                # core/json_scan.pxd
 cdef struct ObjectScan:                          # tags/call_object.pxd: the members of a wrapped call
     int32_t depth
     uint16_t named                               # the bytes of the key so far may still be these keys
-    uint8_t in_string, escape, expect            # at depth 1: what comes next
+    uint8_t in_string, escape, expect            # the quote that ends the open string; at depth 1: what comes next
+    uint8_t python                               # its first key is in single quotes: it is written as Python prints it
     uint8_t key, key_n                           # which member it is; bytes of its key so far
     uint8_t stray                                # it has something that is not part of an object
     uint8_t keys                                 # Keys, where a key may be a call's name
@@ -345,6 +346,7 @@ cdef enum Members:                               # beside a wrapped call's argum
 cdef enum Passing:                               # what becomes of a wrapped object's bytes
     PASS_NOTHING, PASS_RAW, PASS_STRING, PASS_SCALAR
     PASS_MEMBER                                  # it is held, because it may be an argument
+    PASS_PYTHON                                  # it is held, because a literal of Python becomes JSON
 
 cdef struct Span:
     uint16_t at, n

@@ -17,6 +17,7 @@ cdef struct CallHeader:
     uint8_t doubled                              # the end of the word `function` comes more than once
     uint8_t unended                              # the end of its name is missing, or a quote of it in an object
     uint8_t name_open                            # in an object: its closing quote is, and the next key's is there
+    uint8_t python                               # in an object: it is written as Python prints it
     uint8_t hollow                               # there is no call between its opener and its closer
 
 

@@ -37,6 +37,16 @@ cdef inline void object_reset(ObjectScan* o) noexcept nogil:
     memset(o, 0, sizeof(ObjectScan))
 
 
+cdef inline bint is_quote(const ObjectScan* o, uint8_t c) noexcept nogil:
+    """Does c begin a string?"""
+    return c == c'"' or (c == c"'" and o.python)
+
+
+cdef inline bint begins_key(const ObjectScan* o, uint8_t c) noexcept nogil:
+    """Does c begin a key, where one may come? The first key says whether there are single quotes."""
+    return is_quote(o, c) or (c == c"'" and o.expect == X_KEY and o.nth == 0 and not o.stray)
+
+
 cdef inline void key_byte(ObjectScan* o, const TagTable* row, uint8_t c) noexcept nogil:
     cdef uint64_t left = o.named
     cdef int i
@@ -61,14 +71,15 @@ cdef inline void key_over(ObjectScan* o, const TagTable* row) noexcept nogil:
 cdef inline void settle_keys(ObjectScan* o, uint8_t c) noexcept nogil:
     """A value begins with c. The first one says what keys are."""
     if o.keys == KEYS_UNKNOWN:
-        o.keys = KEYS_OF_MEMBERS if o.key != OTHER_MEMBER and c == c'"' else KEYS_ARE_NAMES
+        o.keys = KEYS_OF_MEMBERS if o.key != OTHER_MEMBER and is_quote(o, c) else KEYS_ARE_NAMES
     if o.keys == KEYS_ARE_NAMES:
         o.key = ARGUMENTS_MEMBER
 
 
-cdef inline void begin_key(ObjectScan* o) noexcept nogil:
+cdef inline void begin_key(ObjectScan* o, uint8_t quote) noexcept nogil:
     """After a key's first quote."""
-    o.in_string = 1
+    o.in_string = quote
+    o.python |= quote == c"'"
     o.expect = X_IN_KEY
     o.key = OTHER_MEMBER
     o.key_n = 0
@@ -98,7 +109,7 @@ cdef inline int object_step(ObjectScan* o, const TagTable* row, uint8_t c) noexc
             o.escape = 0
         elif c == c'\\':
             o.escape = 1
-        elif c == c'"':
+        elif c == o.in_string:
             o.in_string = 0
             if o.expect == X_IN_KEY:
                 key_over(o, row)
@@ -111,8 +122,8 @@ cdef inline int object_step(ObjectScan* o, const TagTable* row, uint8_t c) noexc
             key_byte(o, row, c)
         return F_NOTHING
     if o.expect == X_IN_NEST:
-        if c == c'"':
-            o.in_string = 1
+        if is_quote(o, c):
+            o.in_string = c
         elif c == c'{' or c == c'[':
             o.depth += o.depth < MOST_DEPTH
         elif c == c'}' or c == c']':
@@ -131,8 +142,8 @@ cdef inline int object_step(ObjectScan* o, const TagTable* row, uint8_t c) noexc
                 o.inner += o.inner < MOST_VALUES
             else:
                 o.nth += o.nth < MOST_VALUES
-        if c == c'"':
-            o.in_string = 1
+        if is_quote(o, c):
+            o.in_string = c
             o.expect = X_IN_STRING
             return F_BEGINS
         if c == c'{' or c == c'[':
@@ -170,11 +181,11 @@ cdef inline int object_step(ObjectScan* o, const TagTable* row, uint8_t c) noexc
     if c == c':':
         o.stray |= o.expect != X_COLON
         o.expect = X_VALUE
-    elif c == c'"':
-        o.in_string = 1
+    elif begins_key(o, c):
         if o.expect == X_KEY:
-            begin_key(o)
+            begin_key(o, c)
         else:
+            o.in_string = c
             o.stray = 1
     elif c == c'{' or c == c'[':                                             # where none belongs: it nests anyway
         o.stray = 1

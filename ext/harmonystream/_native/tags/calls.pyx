@@ -46,6 +46,8 @@ cdef void note_header(Stream* s, const Context* c, const CallHeader* h, bint mis
         note(s, D_REPEATED_OPENER, s.position)
     if h.bare or h.key_n or h.unended:
         note(s, D_MISSING_OPENER, s.position)
+    if h.python:
+        note(s, D_CALL_SYNTAX, s.position)
     if h.doubled:
         note(s, D_STRAY_CLOSER, s.position)
     if misspelt:
@@ -65,11 +67,11 @@ cdef void begin_call(Stream* s, const Context* c, View* v, const CallHeader* h) 
     cdef Py_ssize_t at = 0, size
     cdef int64_t start, stop
     if h.body == WRAPPED:
-        read_object_name(v, h.object_name, decoded, &n)
+        read_object_name(v, h.object_name, h.python, decoded, &n)
         if h.name_open:
             n = without_comma(decoded, n)
         name = decoded
-        if h.object_id and read_object_name(v, h.object_id, own_id, &n_own):
+        if h.object_id and read_object_name(v, h.object_id, h.python, own_id, &n_own):
             id = own_id
             n_id = n_own
     size = n

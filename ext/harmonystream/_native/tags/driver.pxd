@@ -38,7 +38,7 @@ cdef inline void set_tags_fast(Stream* s, const Held* held) noexcept nogil:
             s.shortcut_want = PLAIN | QUIET
     elif s.state == WRAPPED:
         wrapped = &g.call.wrapped
-        if wrapped.object.in_string and not wrapped.object.escape and wrapped.object.expect != X_IN_KEY and (
+        if wrapped.object.in_string == c'"' and not wrapped.object.escape and wrapped.object.expect != X_IN_KEY and (
                 not g.line_start & ~EXPECTS) and (wrapped.passing == PASS_RAW or (
                 wrapped.passing == PASS_STRING and wrapped.escape_n == 0 and wrapped.surrogate == 0)):
             s.fast = R_ARGUMENTS

@@ -206,7 +206,7 @@ cdef bint body_goes_on(const Stream* s, const TagTable* row, const uint8_t* p, P
     if i < n and (body.json.in_string or memchr(p, c'"', n) != NULL):
         return False                                       # in a string it is escaped
     if s.state == WRAPPED:
-        if call.passing != PASS_RAW or call.object.depth < 2:
+        if call.passing != PASS_RAW or call.object.depth < 2 or call.object.python:
             return False
         body.object = call.object
         for i in range(n):

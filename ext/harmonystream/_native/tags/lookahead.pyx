@@ -208,7 +208,7 @@ cdef bint may_name(const Tags* g, uint8_t ch, bint unmarked) noexcept nogil:
     cdef const ObjectScan* o = &g.probe
     if (unmarked and g.name_at) or o.nth == MOST_VALUES or o.inner == MOST_VALUES:
         return False
-    return ch == c'"' or (ch == c'{' and not o.inner)
+    return is_quote(o, ch) or (ch == c'{' and not o.inner)
 
 
 cdef int look_member(const View* v, const Context* c, Tags* g, int found, Py_ssize_t x, Py_ssize_t origin,
@@ -234,15 +234,15 @@ cdef int look_member(const View* v, const Context* c, Tags* g, int found, Py_ssi
             g.name_nth = g.probe.nth if g.probe.nth < MOST_VALUES else 0
             g.name_inner = g.probe.inner if g.probe.inner < MOST_VALUES else 1
         elif member == ID_MEMBER:
-            g.id_at = <int32_t>(x - origin) if v.p[x] == c'"' else 0
+            g.id_at = <int32_t>(x - origin) if is_quote(&g.probe, v.p[x]) else 0
     if not g.name_at or not (named if found == F_BEGINS else alias or member == NAME_MEMBER):
         return MORE
     if found == F_ENDED and member == NAME_MEMBER:
-        if not read_object_name(v, origin + g.name_at, name, &k) or tool_index(c.tools, name, k) < 0:
+        if not read_object_name(v, origin + g.name_at, g.probe.python, name, &k) or tool_index(c.tools, name, k) < 0:
             g.name_at = 0
             return MORE
         h.unended = 1
-    elif not read_object_name(v, origin + g.name_at, name, &k):
+    elif not read_object_name(v, origin + g.name_at, g.probe.python, name, &k):
         return NO if unmarked and alias else MORE
     elif not is_name(c.tools, name, k):
         k = without_comma(name, k) if found == F_ENDS and g.name_nth and g.probe.inner < MOST_VALUES else 0
@@ -253,6 +253,7 @@ cdef int look_member(const View* v, const Context* c, Tags* g, int found, Py_ssi
         named = True
     if (unmarked or alias) and not named and not names_tool(c.tools, name, k):
         return NO if unmarked and alias else MORE
+    h.python = g.probe.python
     h.name_nth = g.name_nth
     h.name_inner = g.name_inner
     h.object_name = origin + g.name_at
@@ -265,7 +266,7 @@ cdef bint is_misplaced(const ObjectScan* o, uint8_t ch) noexcept nogil:
     there on nobody knows what is inside of a string."""
     if o.depth != 1 or o.in_string or is_json_space(ch) or ch == c',' or ch == c':' or ch == c'}' or ch == c']':
         return False
-    return o.expect == X_COLON or o.expect == X_COMMA or (o.expect == X_KEY and ch != c'"')
+    return o.expect == X_COLON or o.expect == X_COMMA or (o.expect == X_KEY and not begins_key(o, ch))
 
 
 cdef int look_broken(const View* v, const TagTable* row, const Tags* g, Py_ssize_t x, Py_ssize_t i, Py_ssize_t most,

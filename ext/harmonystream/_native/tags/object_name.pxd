@@ -58,16 +58,17 @@ cdef inline bint read_bare_name(const View* v, Py_ssize_t i, uint8_t* name, int*
     return 0 < n <= NAME_CAP
 
 
-cdef inline bint read_object_name(const View* v, int64_t at, uint8_t* name, int* size) noexcept nogil:
+cdef inline bint read_object_name(const View* v, int64_t at, bint python, uint8_t* name, int* size) noexcept nogil:
     """The string whose quote is at `at`, decoded and without ws around it: a name of 1 to 256 bytes, or False.
 
-    The string's end is in the input.
+    The string's end is in the input. python: the quote may be a single one.
     """
+    cdef uint8_t quote = v.p[at]
     cdef Py_ssize_t i = <Py_ssize_t>at + 1
     cdef int n = 0, code, low
-    if v.p[at] != c'"':
+    if quote != c'"' and not (python and quote == c"'"):
         return read_bare_name(v, <Py_ssize_t>at, name, size)
-    while i < v.n and v.p[i] != c'"':                      # a restored state may be wrong about where the string ends
+    while i < v.n and v.p[i] != quote:                      # a restored state may be wrong about where the string ends
         if n > NAME_CAP + 4:
             return False
         if is_special(v, i):                               # an inert id, which is dropped

@@ -40,7 +40,7 @@ cdef int look_raw_end(const View* v, Stream* s, const TagTable* row, Py_ssize_t 
         return YES
     verdict = look_follow(v, row, stop, origin, row.follow_call if role == CALL_CLOSE else row.follow_section)
     if verdict == NO and not s.tags.quotes and s.json.escape != E_BACKSLASH:
-        verdict = look_lost_end(v, row, stop, s.tags.line_start & BRACKET != 0)
+        verdict = look_lost_end(v, row, stop, c'"', s.tags.line_start & BRACKET != 0)
     return verdict
 
 
@@ -212,7 +212,7 @@ cdef bint step_raw(Stream* s, const Context* c, View* v) noexcept nogil:
     if opened:
         if row.open_end and v.p[q] == c'\n' and s.tags.line_start & BRACKET and (
                 s.json.in_string and s.json.escape != E_BACKSLASH and not s.tags.quotes):
-            verdict = look_lost_end(v, row, q, False)
+            verdict = look_lost_end(v, row, q, c'"', False)
             if verdict == MORE:
                 return False
             if verdict == YES:

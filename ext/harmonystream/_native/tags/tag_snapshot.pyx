@@ -17,7 +17,7 @@ DEBUG = bool(DEBUG_BUILD)
 
 cdef enum:
     N_BYTES = 24
-    SCAN_SIZE = 4 + 2 + 9
+    SCAN_SIZE = 4 + 2 + 10
     CALL_SIZE = 2 * 8 + 2 + 4 + 10                         # of the largest CallState: PythonCall
     FIXED_SIZE = 6 * 8 + 2 * 4 + SCAN_SIZE + 4 + N_BYTES + CALL_SIZE + 3 * 4
 
@@ -88,10 +88,10 @@ cdef void walk_python(PythonCall* call, Fields* f) noexcept:
 cdef void walk_scan(ObjectScan* o, Fields* f) noexcept:
     cdef int i
     cdef uint8_t** bytes_ = [&o.in_string, &o.escape, &o.expect, &o.key, &o.key_n, &o.stray, &o.keys, &o.nth,
-                             &o.inner]
+                             &o.inner, &o.python]
     word_field(f, <uint32_t*>&o.depth)
     short_field(f, &o.named)
-    for i in range(9):
+    for i in range(10):
         byte_field(f, bytes_[i])
 
 
@@ -192,7 +192,7 @@ cdef int check_numbers(const Stream* s, const Held* held, const TagTable* row, c
             refuse("a flag is neither 0 nor 1")
     if in_call != (s.kind != NOT_A_CALL):
         refuse("it has an open call and none")
-    in_value = s.state == VALUE or (s.state == WRAPPED and g.call.wrapped.passing == PASS_MEMBER)
+    in_value = s.state == VALUE or (s.state == WRAPPED and g.call.wrapped.passing in (PASS_MEMBER, PASS_PYTHON))
     if (s.value_mode != NO_VALUE) != in_value and not s.error and not s.finished:
         refuse("it has an open call and none")
     for i in range(4):
@@ -204,7 +204,8 @@ cdef int check_numbers(const Stream* s, const Held* held, const TagTable* row, c
 
 
 cdef int check_scan(const ObjectScan* scan, const Stream* s, const Held* held) except -1:
-    if (scan.depth < 0 or scan.expect > X_OVER or scan.in_string > 1 or scan.stray > 1 or scan.keys > KEYS_ARE_NAMES
+    if (scan.depth < 0 or scan.expect > X_OVER or scan.python > 1 or scan.stray > 1 or scan.keys > KEYS_ARE_NAMES
+            or scan.in_string and scan.in_string != c'"' and not (scan.in_string == c"'" and scan.python)
             or scan.depth > s.position + held.input.n + (1 << 20)):
         refuse("its JSON scanner is in no possible state")
     return 0
@@ -220,7 +221,7 @@ cdef int check_tagged(const TaggedCall* call, const TagTable* row) except -1:
 
 
 cdef int check_wrapped(const WrappedCall* call) except -1:
-    if (call.passing > PASS_MEMBER or call.members > TOO_MANY_MEMBERS or call.name_open > 1
+    if (call.passing > PASS_PYTHON or call.members > TOO_MANY_MEMBERS or call.name_open > 1
             or call.escape_n > (4 if call.passing == PASS_SCALAR else 5)
             or (call.surrogate and not 0xD800 <= call.surrogate < 0xDC00)):
         refuse("a field is out of range")

@@ -2,8 +2,8 @@
 # already. The value of `arguments` is passed on, everything else is dropped. AFTER also follows a Python call.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memchr, memset
-from harmonystream._native.core.buffer cimport buffer_put
+from libc.string cimport memchr, memcmp, memset
+from harmonystream._native.core.buffer cimport buffer_free, buffer_put
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.chars cimport has_quote_or_backslash, hex_digit, is_json_space
 from harmonystream._native.core.json_scan cimport json_balanced
@@ -15,6 +15,7 @@ from harmonystream._native.tags.calls cimport begin_call
 from harmonystream._native.tags.json_ends cimport end_of_text, is_foreign, is_whole_at_end, leaves_json, look_lost_end
 from harmonystream._native.tags.lookahead cimport *
 from harmonystream._native.tags.object_name cimport simple_escape, unicode_escape
+from harmonystream._native.tags.python_literal cimport read_literal
 from harmonystream._native.tags.transitions cimport end_call, end_wrapped, enter_section, enter_text
 from harmonystream._native.tags.view cimport *
 
@@ -119,9 +120,9 @@ cdef void pass_to(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcept 
         pass_string(s, c, v, to)
     elif call.passing == PASS_SCALAR:
         pass_scalar(s, c, v, to)
-    elif call.passing == PASS_MEMBER:
+    elif call.passing == PASS_MEMBER or call.passing == PASS_PYTHON:
         put_run(s, c, v, to)
-        bound_members(s, c)
+        bound_held(s, c)
     else:
         consume(s, c, v, to, IN_ARGUMENTS)
 
@@ -135,10 +136,30 @@ cdef void value_over(Stream* s, const Context* c) noexcept nogil:
     if call.passing == PASS_STRING:
         flush_surrogate(s, c)
     flush_pending(s, c.out)
-    bound_members(s, c)
+    bound_held(s, c)
     s.value_mode = NO_VALUE
+    if call.passing == PASS_PYTHON:
+        put_literal(s, c)
     call.passing = PASS_NOTHING
     call.escape_n = 0
+
+
+cdef void put_literal(Stream* s, const Context* c) noexcept nogil:
+    """Arguments were held. A literal of Python becomes JSON, of which `null` is nothing. Anything else stays as it is."""
+    cdef Buffer* held = &c.out.held.value
+    cdef Buffer* text = held
+    cdef Buffer json
+    cdef int done
+    memset(&json, 0, sizeof(Buffer))
+    done = read_literal(held.p, held.n, &json)
+    if done < 0:
+        c.out.no_memory = True
+    elif done > 0:
+        text = &json
+    if text.n != 4 or memcmp(text.p, b"null", 4) != 0:
+        put_text(s, c.out, text.p, text.n, s.tags.value_at, s.tags.value_stop)
+    buffer_free(&json)
+    held.n = 0
 
 
 # --- members that may be arguments ------------------------------------------------------------------------------------
@@ -149,15 +170,22 @@ cdef void drop_members(Stream* s, const Context* c) noexcept nogil:
     c.out.held.value.n = 0
 
 
-cdef void bound_members(Stream* s, const Context* c) noexcept nogil:
-    """More than may be held is dropped."""
+cdef void bound_held(Stream* s, const Context* c) noexcept nogil:
+    """More than may be held: of members it is dropped, arguments pass as they are."""
     cdef WrappedCall* call = &s.tags.call.wrapped
-    if call.passing == PASS_MEMBER and c.out.held.value.n > c.out.held.cap:
-        note(s, D_HELD_TOO_LONG, s.tags.value_at)
+    cdef Buffer* held = &c.out.held.value
+    if s.value_mode != HELD or held.n <= c.out.held.cap:
+        return
+    s.value_mode = NO_VALUE
+    note(s, D_HELD_TOO_LONG, s.tags.value_at)
+    if call.passing == PASS_MEMBER:
         drop_members(s, c)
         call.members = TOO_MANY_MEMBERS
         call.passing = PASS_NOTHING
-        s.value_mode = NO_VALUE
+    elif not s.error:
+        put_text(s, c.out, held.p, held.n, s.tags.value_at, s.tags.value_stop)
+        held.n = 0
+        call.passing = PASS_RAW
 
 
 cdef bint is_declared(const Stream* s, const Context* c) noexcept nogil:
@@ -204,6 +232,12 @@ cdef void write_members(Stream* s, const Context* c, bint closed) noexcept nogil
     note(s, D_OTHER_BODY, g.value_at)
     if s.error:
         return
+    if closed and s.tags.call.wrapped.object.python:
+        if buffer_put(held, b"}", 1):
+            put_literal(s, c)
+        else:
+            c.out.no_memory = True
+        return
     put_text(s, c.out, held.p, held.n, g.value_at, g.value_stop)
     if closed:
         put_text(s, c.out, b"}", 1, after(s, s.position), after(s, s.position))
@@ -227,6 +261,8 @@ cdef void end_object(Stream* s, const Context* c, int64_t at, bint stopped) noex
 
 cdef void finish_wrapped(Stream* s, const Context* c, bint stopped, bint known) noexcept nogil:
     """The stream ends in the object."""
+    if s.tags.call.wrapped.passing == PASS_PYTHON:
+        value_over(s, c)
     s.value_mode = NO_VALUE
     s.tags.unread |= is_part_unread(s)
     write_members(s, c, False)
@@ -284,9 +320,13 @@ cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int f
             c.out.held.value.n = 0
             if s.error:
                 return
-            if v.p[x] == c'"':
+            if is_quote(&call.object, v.p[x]):
                 consume(s, c, v, x + 1, IN_ARGUMENTS)
                 call.passing = PASS_STRING
+            elif call.object.python:
+                g.value_at = g.value_stop = at
+                call.passing = PASS_PYTHON
+                s.value_mode = HELD
             else:
                 call.passing = PASS_RAW if v.p[x] == c'{' or v.p[x] == c'[' else PASS_SCALAR
     elif found == F_ENDS:
@@ -298,9 +338,9 @@ cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int f
         else:
             pass_to(s, c, v, x + 1)
             value_over(s, c)
-        if call.name_open and (call.object.key in (NAME_MEMBER, ALIAS_MEMBER) and v.p[x] == c'"' and
+        if call.name_open and (call.object.key in (NAME_MEMBER, ALIAS_MEMBER) and is_quote(&call.object, v.p[x]) and
                                call.object.nth == call.name_nth and call.object.inner == call.name_inner):
-            begin_key(&call.object)
+            begin_key(&call.object, v.p[x])
             s.header_n = 0
     elif found == F_STRAY:
         note_stray(s, c, v, x, expect if v.p[x] == c',' or v.p[x] == c'}' else <uint8_t>X_KEY)
@@ -319,8 +359,8 @@ cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int f
             consume(s, c, v, x + 1, IN_ARGUMENTS)
 
 
-cdef int look_string_end(const View* v, const TagTable* row, Py_ssize_t i) noexcept nogil:
-    """In a string, after an outer closer: a stop, the end, or an opener and an object whose quotes are not escaped?"""
+cdef int look_string_end(const View* v, const TagTable* row, Py_ssize_t i, uint8_t quote) noexcept nogil:
+    """In a string that a quote opened, after an outer closer: a stop, the end, or an opener and an object whose quotes are not escaped?"""
     cdef Py_ssize_t n = limit(v, i)
     cdef int k = -1, verdict
     i = skip_ws(v, i, n)
@@ -334,7 +374,7 @@ cdef int look_string_end(const View* v, const TagTable* row, Py_ssize_t i) noexc
         if i < n and v.p[i] != c'{':
             return NO
         i = skip_ws(v, i + (i < n), n)
-        verdict = MORE if i >= n else YES if v.p[i] == c'"' else NO
+        verdict = MORE if i >= n else YES if v.p[i] == quote else NO
     return verdict if verdict != MORE else NO if n < v.n else YES if v.end else MORE
 
 
@@ -359,9 +399,9 @@ cdef int look_object_end(const View* v, Stream* s, const TagTable* row, Py_ssize
         return look_stop(v, row, x, hit[0])
     if not call.object.in_string or before & LINE_BEGINS:
         return YES
-    verdict = look_string_end(v, row, x + row.literals[hit[0]].n)
+    verdict = look_string_end(v, row, x + row.literals[hit[0]].n, call.object.in_string)
     if verdict == NO and not s.tags.quotes:
-        verdict = look_lost_end(v, row, x + row.literals[hit[0]].n, before & BRACKET != 0)
+        verdict = look_lost_end(v, row, x + row.literals[hit[0]].n, call.object.in_string, before & BRACKET != 0)
     return verdict
 
 
@@ -410,7 +450,7 @@ cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
         elif row.lacks_closer and v.p[x] == c'\n':
             before = end_of_text(g.line_start, v.p + begin, x - begin)
             if before & BRACKET and call.object.in_string and not call.object.escape and not g.quotes:
-                verdict = look_lost_end(v, row, x, False)
+                verdict = look_lost_end(v, row, x, call.object.in_string, False)
                 if verdict != NO:
                     g.line_start = before
                     pass_to(s, c, v, x)
@@ -421,7 +461,7 @@ cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
                         value_over(s, c)
                         end_object(s, c, s.position, True)
                     return True
-        elif call.object.in_string and not call.object.escape and call.object.expect != X_IN_KEY:
+        elif call.object.in_string == c'"' and not call.object.escape and call.object.expect != X_IN_KEY:
             if mark < x:
                 mark = next_first(v, row, x, markers)
             while x + 8 <= mark and not v.special and not has_quote_or_backslash(v.p + x):
@@ -430,7 +470,8 @@ cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
                 break
             if x == mark:
                 continue
-        if row.lacks_closer and not call.object.in_string and is_foreign(v.p[x]):
+        if row.lacks_closer and not call.object.in_string and is_foreign(v.p[x]) and not (
+                call.object.python and v.p[x] in b"()'"):
             before = end_of_text(g.line_start, v.p + begin, x - begin)
             if leaves_json(before):
                 g.line_start = before
