@@ -4,7 +4,7 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from harmonystream._native.core.chars cimport hex_digit, is_json_space, lowest_bit, quotes_and_backslashes
-from harmonystream._native.core.json_number cimport N_START, number_ends, number_next
+from harmonystream._native.core.json_number cimport N_DIGITS, N_EXPONENT, N_FRACTION, N_START, number_ends, number_next
 from harmonystream._native.core.types cimport Json
 
 cdef enum JsonStage:
@@ -20,7 +20,7 @@ cdef enum JsonEscape:
 
 cdef enum JsonExpect:
     # What comes next. A number is at E_NUMBER + its stage, and a word at E_WORD + its next letter in the words of
-    # grammar_step().
+    # goes_on().
     E_OBJECT, E_FIRST_KEY, E_KEY, E_IN_KEY, E_COLON, E_VALUE, E_FIRST_ITEM, E_IN_STRING, E_AFTER, E_END, E_INVALID
     E_NUMBER = 16
     E_WORD = 32
@@ -75,7 +75,9 @@ cdef inline void scalar_step(Json* j, uint8_t c) noexcept nogil:
 
 
 cdef inline void open_level(Json* j, bint is_object) noexcept nogil:
-    if j.depth >= JSON_LEVELS:
+    """An opening bracket."""
+    cdef bint fits = j.expect == E_VALUE or j.expect == E_FIRST_ITEM or (is_object and j.expect == E_OBJECT)
+    if not fits or j.depth >= JSON_LEVELS:
         j.expect = E_INVALID
         return
     j.objects |= <uint32_t>is_object << j.depth
@@ -83,50 +85,40 @@ cdef inline void open_level(Json* j, bint is_object) noexcept nogil:
 
 
 cdef inline void close_level(Json* j, bint is_object) noexcept nogil:
-    cdef uint32_t level = <uint32_t>1 << (j.depth - 1)
-    if (j.objects & level != 0) != is_object:
-        j.expect = E_INVALID
-        return
-    j.objects &= ~level
-    j.expect = E_AFTER if j.depth > 1 else E_END
+    """A closing bracket, before it changes the depth."""
+    cdef uint32_t level
+    if j.expect == E_AFTER or j.expect == (E_FIRST_KEY if is_object else E_FIRST_ITEM):
+        level = <uint32_t>1 << (j.depth - 1)
+        if (j.objects & level != 0) == is_object:
+            j.objects &= ~level
+            j.expect = E_AFTER if j.depth > 1 else E_END
+            return
+    j.expect = E_INVALID
 
 
-cdef inline void grammar_step(Json* j, uint8_t c) noexcept nogil:
-    """A byte outside of strings, before it changes the depth. Whitespace matters only after a number or in a word."""
+cdef inline bint goes_on(Json* j, uint8_t c) noexcept nogil:
+    """In a number or word: is the byte the next of it? Otherwise it is over, or broken."""
     cdef const char* words = b"rue\0alse\0ull"
-    cdef int expect = j.expect, stage
-    if expect >= E_WORD:
-        if c != <uint8_t>words[expect - E_WORD]:
-            j.expect = E_INVALID
-        else:
-            j.expect = <uint8_t>(expect + 1) if words[expect + 1 - E_WORD] else E_AFTER
-        return
-    if expect >= E_NUMBER:
-        stage = number_next(expect - E_NUMBER, c)
-        if stage >= 0 or not number_ends(expect - E_NUMBER):
-            j.expect = <uint8_t>(E_NUMBER + stage) if stage >= 0 else E_INVALID
-            return
-        expect = j.expect = E_AFTER
-        if is_json_space(c):
-            return
-    if expect == E_AFTER and c == c',':
-        j.expect = E_KEY if j.objects >> (j.depth - 1) & 1 else E_VALUE
-    elif expect == E_COLON and c == c':':
-        j.expect = E_VALUE
-    elif (expect == E_AFTER or expect == E_FIRST_KEY) and c == c'}':
-        close_level(j, True)
-    elif (expect == E_AFTER or expect == E_FIRST_ITEM) and c == c']':
-        close_level(j, False)
-    elif (expect == E_KEY or expect == E_FIRST_KEY) and c == c'"':
-        j.expect = E_IN_KEY
-    elif expect == E_OBJECT and c == c'{':
-        open_level(j, True)
-    elif expect != E_VALUE and expect != E_FIRST_ITEM:
+    cdef int at = j.expect - E_WORD, stage
+    if at >= 0:
+        if c == <uint8_t>words[at]:
+            j.expect = <uint8_t>(j.expect + 1) if words[at + 1] else E_AFTER
+            return True
         j.expect = E_INVALID
-    elif c == c'"':
-        j.expect = E_IN_STRING
-    elif c == c'{' or c == c'[':
-        open_level(j, c == c'{')
+        return False
+    stage = number_next(j.expect - E_NUMBER, c)
+    if stage >= 0:
+        j.expect = <uint8_t>(E_NUMBER + stage)
+        return True
+    j.expect = E_AFTER if number_ends(j.expect - E_NUMBER) else E_INVALID
+    return False
+
+
+cdef inline void begin_scalar(Json* j, uint8_t c) noexcept nogil:
+    """The first byte of a number or word, or one that JSON does not know."""
+    cdef int stage
+    if j.expect != E_VALUE and j.expect != E_FIRST_ITEM:
+        j.expect = E_INVALID
     elif c == c't' or c == c'f' or c == c'n':
         j.expect = E_WORD + (0 if c == c't' else 4 if c == c'f' else 9)
     else:
@@ -175,31 +167,50 @@ cdef inline void json_step(Json* j, const uint8_t* p, Py_ssize_t n) noexcept nog
                 if j.depth == 0:
                     json_close(j, i)
             continue
+        if j.expect >= E_NUMBER and goes_on(j, c):
+            if j.expect in (E_NUMBER + N_DIGITS, E_NUMBER + N_FRACTION, E_NUMBER + N_EXPONENT):
+                while i < n and c'0' <= p[i] <= c'9':
+                    i += 1
+            continue
         if is_json_space(c):
-            if j.expect >= E_NUMBER:
-                grammar_step(j, c)
             if j.stage == J_SCALAR:
                 j.broken |= not scalar_whole(j)
                 json_close(j, i - 1)
+            while i < n and p[i] == c' ':                                    # indentation
+                i += 1
             continue
-        if j.expect != E_INVALID:
-            grammar_step(j, c)
         if c == c'}' or c == c']':
+            close_level(j, c == c'}')
             if j.depth > 0:
                 j.depth -= 1
                 if j.depth == 0:
                     json_close(j, i)
             else:
                 j.broken = 1
-        elif j.stage == J_CLOSED:
-            j.broken = 1
-        elif c == c'{' or c == c'[' or c == c'"':
-            j.broken |= j.stage == J_SCALAR
-            j.stage = J_OPEN
-            if c == c'"':
-                j.in_string = 1
-            else:
+            continue
+        elif c == c'{' or c == c'[':
+            open_level(j, c == c'{')
+            if j.stage != J_CLOSED:
+                j.broken |= j.stage == J_SCALAR
+                j.stage = J_OPEN
                 j.depth += 1
+                continue
+        elif c == c'"':
+            j.expect = E_IN_KEY if j.expect == E_KEY or j.expect == E_FIRST_KEY else (
+                E_IN_STRING if j.expect == E_VALUE or j.expect == E_FIRST_ITEM else E_INVALID)
+            if j.stage != J_CLOSED:
+                j.broken |= j.stage == J_SCALAR
+                j.stage = J_OPEN
+                j.in_string = 1
+                continue
+        elif c == c',':
+            j.expect = E_INVALID if j.expect != E_AFTER else E_KEY if j.objects >> (j.depth - 1) & 1 else E_VALUE
+        elif c == c':':
+            j.expect = E_VALUE if j.expect == E_COLON else E_INVALID
+        else:
+            begin_scalar(j, c)
+        if j.stage == J_CLOSED:
+            j.broken = 1
         elif j.stage != J_OPEN:
             scalar_step(j, c)
     j.count += n
