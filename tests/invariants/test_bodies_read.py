@@ -16,7 +16,7 @@ import pytest
 from broken_calls import OPTIONS, parts_of
 from fuzz import targets
 from random_tags import first
-from reference_tags_text import OPENER, aliases, holds_objects, may_lack, opener_of, spellings_of
+from reference_tags_text import OPENER, aliases, holds_objects, lacks_closer, may_lack, opener_of, spellings_of
 from tag_streams import TAG_FORMATS
 
 import harmonystream as hs
@@ -202,6 +202,58 @@ def test_text_after_a_value_is_no_part_of_it(name):
                     assert said["b"] == "two", (text, done)
                     assert {code for code, _ in done.deviations} <= {"ignored-text", "value-type"}, (text, done)
                     assert done.content + done.reasoning == ""
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_a_marker_in_place_of_the_first_opener_of_a_key(name):
+    """It ends the call, whose arguments come as text: the call is not complete. Other text after it is no argument."""
+    row = row_of(name)
+    assert row.pair and row.call
+    before, (one, two), after = pairs_of(row, ("one", "two"))
+    spellings = spellings_of(row)
+    for kind in ("call_close", "section_close", "section_open"):
+        for marker in filter(None, spellings.get(kind, ())):
+            for size in (None, 1, 3):
+                text = before + marker + one.removeprefix(first(row.pair[0])) + two + after
+                calls = fed(hs.Parser(name, tools=[TOOL]), text, size)
+                assert [call for call in calls if call[2]] == [] != calls, (text, calls)
+    closer = first(row.call[2])
+    for more in (after.removeprefix(closer), " a</b>", "\n" + one, "Done. " + before):
+        calls = fed(hs.Parser(name, tools=[TOOL]), before + closer + more, 1)
+        assert calls[0] == ("f", "{}", True), (more, calls)
+
+
+def fed(parser: hs.Parser, text: str, size: int | None) -> list[tuple[str, str, bool]]:
+    """The calls, of a text in pieces of this size: name, arguments, and whether it is complete."""
+    size = size or len(text)
+    events = [event for at in range(0, len(text), size) for event in parser.feed_text(text[at : at + size])]
+    calls: list[tuple[str, str, bool]] = []
+    for event in [*events, *parser.finish("stop")]:
+        if isinstance(event, hs.ToolCallStart):
+            calls.append((event.name, "", False))
+        elif isinstance(event, hs.ToolCallDelta):
+            calls[-1] = (calls[-1][0], calls[-1][1] + event.arguments, False)
+        elif isinstance(event, hs.ToolCallEnd):
+            calls[-1] = (calls[-1][0], calls[-1][1] or "{}", event.complete)
+    return calls
+
+
+FENCES = (("```json\n", "\n```"), ("\n```\n", "\n```\n"), ("``` ", " ``` "), ("\n```JSON", "```"))
+FENCED = [name for name in TAG_FORMATS if any(body.kind == "wrapped" for body in bodies(row_of(name)))]
+
+
+@pytest.mark.parametrize("name", [name for name in FENCED if not lacks_closer(row_of(name))])
+def test_an_object_in_a_fence_between_the_tags_is_the_call(name):
+    for body in [body for body in bodies(row_of(name)) if body.kind == "wrapped"]:
+        whole = body.before + "".join(body.pieces)
+        at = whole.index("{")
+        for opens, closes in FENCES:
+            for size in (None, 1, 4):
+                for said, objects in ((whole[at:], 1), (f"[{whole[at:]}, {whole[at:]}]", 2)):
+                    parser = hs.Parser(name, tools=[TOOL])
+                    calls = fed(parser, whole[:at] + opens + said + closes + body.after, size)
+                    assert calls == [("f", "".join(OBJECT), True)] * objects, (opens, said, calls)
+                    assert {one.code for one in parser.deviations} == {"ignored-text"}
 
 
 @pytest.mark.parametrize("name", PAIRED)

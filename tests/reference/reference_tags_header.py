@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from string import ascii_letters
 
 from reference_names import find_name, names_tool
 from reference_tags_attributes import tag_at
@@ -159,10 +160,12 @@ class HeaderReader:
         q = self.text.skip(name, limit)
         if q == limit:
             raise More(limit)
+        is_outer = sections > 0 if not calls else not self.row.section
+        if self.row.wrapped and (is_outer or self.holds(calls, header)):
+            q = self.after_fence(q, limit)
         may_be_hollow = (sections and not calls) or (lacks_closer(self.row) and self.text.s[q] == "[")
         if may_be_hollow and self.is_hollow(q, limit, header):
             return
-        is_outer = sections > 0 if not calls else not self.row.section
         if is_outer and self.is_python(q, limit):
             self.in_python(q, limit, header)
         elif self.row.wrapped and self.text.s[q] in "{[" and (is_outer or self.holds(calls, header)):
@@ -173,6 +176,18 @@ class HeaderReader:
             self.bare(i, inside, limit, header)
         else:
             raise Fails
+
+    def after_fence(self, q: int, limit: int) -> int:
+        """Past a Markdown fence's beginning at `q`, if an object or array is in the fence."""
+        if lacks_closer(self.row) or not "```".startswith(self.text.s[q : min(q + 3, limit)]):
+            return q
+        first = q + 3
+        while first < limit and self.text.s[first] in ascii_letters:
+            first += 1
+        first = self.text.skip(first, limit)
+        if first >= limit:
+            raise More(limit)
+        return first if self.text.s[first] in "{[" else q
 
     def is_hollow(self, q: int, limit: int, header: Header) -> bool:
         """Is there no call in the section, or nothing but an empty array?"""

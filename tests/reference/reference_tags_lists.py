@@ -7,7 +7,7 @@ from collections.abc import Callable
 from reference_tags_header import Header, HeaderReader
 from reference_tags_keys import written
 from reference_tags_python import PythonCalls
-from reference_tags_text import INERT, Marker, More
+from reference_tags_text import INERT, Marker, More, lacks_closer
 
 
 class Lists(PythonCalls):
@@ -59,6 +59,16 @@ class Lists(PythonCalls):
         closers = self.around[1]
         return self.text.at(i, self.size, *closers) or self.text.closer_at(i, self.size, closers[0])
 
+    def ends_fence(self, i: int) -> bool:
+        """The end of a Markdown fence, and the closer after an object?"""
+        text, limit = self.text, self.text.limit(i)
+        if lacks_closer(self.row) or text.s[i : i + 3] != "```":
+            return False
+        try:
+            return text.follows(i + 3, limit, *self.around[1]) is not None
+        except More:
+            return text.sees_end(i)
+
     def after_call(self, i: int, in_array: bool, in_section: bool) -> int:
         s, text = self.text.s, self.text
         closers = "}]" if self.row.body == "json" else "}]" + written(self.row)[1]
@@ -77,6 +87,9 @@ class Lists(PythonCalls):
                     return self.section(self.marked) if goes_on else self.marked
                 self.drop_control(i)
                 i += 1
+            elif self.ends_fence(i):
+                self.log.note("ignored-text", i)
+                i += 3
             elif s[i] in closers:
                 if s[i] != "]" or not in_array:
                     self.log.note("ignored-text", i)

@@ -70,6 +70,7 @@ class Pairs(Cdata):
         if mark and counts:
             if mark.kind != "call_close":
                 self.log.note("missing-closer", i)
+            self.unread |= not self.paired and mark.kind != "stop" and self.loses_pair(mark)
             self.end_pairs(i)
             return mark.stop if mark.kind == "call_close" else i, True
         if text.s[i] == "{" and not self.paired:
@@ -144,6 +145,19 @@ class Pairs(Cdata):
                 raise
             return None
         return mark if mark and text.counts(mark, "section_close", *OPENERS, "stop") else None
+
+    def loses_pair(self, closer: Marker) -> bool:
+        """Does the rest of a pair come directly after this marker, which ends a call without pairs?"""
+        text, limit = self.text, self.text.limit(closer.start)
+        kinds = ("key_open", "value_close", *CALL, *SECTION, "stop")
+        with suppress(More):
+            for j in range(closer.stop, limit):
+                mark = text.at(j, limit, *kinds)
+                if j == closer.stop and (mark or not text.is_byte(j) or text.s[j] in WS):
+                    return False
+                if mark:
+                    return mark.kind == "value_close"
+        return False
 
     def end_pairs(self, i: int) -> None:
         if self.pairs_so_far:

@@ -337,6 +337,9 @@ def calls(draw: st.DrawFn, row: Format) -> str:
             body = draw(st.sampled_from([", ", ",", ",\n"])).join(inner)
         if draw(st.integers(0, 9)) == 0:
             body = "".join(f"[{one}]" for one in inner)
+        if draw(st.integers(0, 9)) == 0:
+            fence = draw(st.sampled_from(["```json\n{}\n```", "```{}```", "``` {}\n", "```json {} ``"]))
+            body = fence.replace("{}", body)
         if holds_objects(row):
             bodies = draw(st.sampled_from([[body], inner, inner]))
             parts = [part for one in bodies for part in (tags[0], one, space, tags[1], space)]
@@ -364,6 +367,9 @@ def calls(draw: st.DrawFn, row: Format) -> str:
             parts += draw(st.lists(elements(row), max_size=3))
         elif row.pair:
             parts += draw(st.lists(pairs(row), max_size=3))
+            if draw(st.integers(0, 9)) == 0:  # a closer in place of a key's opener
+                parts += [draw(st.sampled_from([closer, section[1]]))]
+                parts += [draw(pairs(row)).removeprefix(first(row.pair[0]))]
         else:
             bodies = ['{"i": 1}', "{}", "", "5", "not json", '```json\n{"i": 1}\n```', '{"s": "```"}', '{"i": 1']
             bodies.append("f\n```json\n{}\n```")

@@ -8,7 +8,7 @@ from harmonystream._native.core.chars cimport is_json_space
 from harmonystream._native.core.tools cimport begins_tool, has_parameters, is_parameter, names_tool, tool_index
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.attributes cimport Attributes, look_attributes
-from harmonystream._native.tags.call_names cimport look_opened
+from harmonystream._native.tags.call_names cimport backquotes, look_opened
 from harmonystream._native.tags.call_object cimport *
 from harmonystream._native.tags.lookahead cimport *
 from harmonystream._native.tags.names cimport is_bad, is_name, is_word_byte, look_written, skip_call_word
@@ -81,6 +81,21 @@ cdef int look_hollow(const View* v, const TagTable* row, Py_ssize_t j, Py_ssize_
     return VOID
 
 
+cdef int look_fence(const View* v, const TagTable* row, Py_ssize_t* j, Py_ssize_t origin) noexcept nogil:
+    """At *j, after the outer openers: a Markdown fence, with an object or array in it? Then *j is set to that. A row
+    whose closer may be empty does not show where the fence ends."""
+    cdef Py_ssize_t n = limit(v, origin), x = j[0] + 3
+    cdef int verdict = NO if row.lacks_closer or is_special(v, j[0]) else backquotes(v, j[0], n)
+    if verdict == YES:
+        while x < n and c'a' <= (v.p[x] | 0x20) <= c'z':
+            x += 1
+        x = skip_ws(v, x, n)
+        verdict = MORE if x == n else YES if v.p[x] == c'{' or v.p[x] == c'[' else NO
+    if verdict == YES:
+        j[0] = x
+    return undecided(v, origin) if verdict == MORE else verdict
+
+
 cdef int look_twice(const View* v, const Context* c, Py_ssize_t origin, CallHeader* h) noexcept nogil:
     """The header h is valid. If the same call's header comes once more, after ws, h becomes the last of them. Always
     YES, or MORE."""
@@ -122,6 +137,7 @@ cdef int look_header(const View* v, const Context* c, Stream* s, Py_ssize_t i, b
     cdef uint64_t openers = row.roles[SECTION_OPEN] | row.roles[CALL_OPEN]
     cdef Py_ssize_t n = limit(v, i), j = i, at = i
     cdef int k = -1, verdict, known, again, opened = 0, sections, opener = -1
+    cdef bint holds = row.wrapped                          # an object may follow the openers
     memset(h, 0, sizeof(CallHeader))
     h.in_section = s.tags.in_section
     while True:
@@ -146,8 +162,11 @@ cdef int look_header(const View* v, const Context* c, Stream* s, Py_ssize_t i, b
             h.repeated |= verdict == YES
         if verdict == MORE:
             return undecided(v, i)
-        if not row.wrapped or is_special(v, j) or (v.p[j] != c'{' and v.p[j] != c'[') or (row.has_section and not (
-                row.holds_objects and (h.in_section or row.bare == BARE_ANY))):
+        holds = row.wrapped and (not row.has_section or (
+            row.holds_objects and (h.in_section or row.bare == BARE_ANY)))
+        if holds and look_fence(v, row, &j, i) == MORE:
+            return MORE
+        if not holds or is_special(v, j) or (v.p[j] != c'{' and v.p[j] != c'['):
             verdict = look_opened(v, c, at, opener, i, h)
             if (verdict == YES and not h.empty) or (verdict == NO and h.stop and row.open_name and c.tools.n < 0):
                 again = h.repeated
@@ -163,6 +182,8 @@ cdef int look_header(const View* v, const Context* c, Stream* s, Py_ssize_t i, b
             return look_bare(v, c, i, at_line_start, h)
     elif verdict == MORE:
         return undecided(v, i)
+    elif holds and look_fence(v, row, &j, i) == MORE:
+        return MORE
     if sections or row.lacks_closer:
         verdict = look_hollow(v, row, j, i, h)
         if verdict != NO:

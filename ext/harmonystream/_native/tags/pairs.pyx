@@ -493,6 +493,23 @@ cdef int look_call_closer(const Stream* s, const View* v, const TagTable* row, P
     return look_follow(v, row, stop[0], v.i, row.follow_call) if verdict == YES else verdict
 
 
+cdef int look_lost_pair(const View* v, const TagTable* row, Py_ssize_t i) noexcept nogil:
+    """A marker ends at i that ends a call without pairs. Does the rest of a pair come directly after it? Then it may
+    stand where a key's opener should."""
+    cdef Py_ssize_t n = limit(v, v.i), x = i
+    cdef uint64_t mask = row.follow_value | row.roles[VALUE_CLOSE]
+    cdef int k = -1, verdict = NO
+    if i < n and (is_json_space(v.p[i]) or is_special(v, i)):
+        return NO
+    while x < n and verdict == NO:
+        if row.first[v.p[x]] & mask:
+            verdict = match(v, row, x, n, mask, &k)
+        x += 1
+    if verdict == YES:
+        return YES if row.literals[k].role == VALUE_CLOSE and x - 1 > i else NO
+    return undecided(v, v.i)
+
+
 cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef const TagTable* row = c.row
     cdef Key key
@@ -552,6 +569,11 @@ cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil:
                 end_call(s, c, s.position, True, True)
             consume(s, c, v, stop, IN_HEADER)
         return verdict == YES
+    if role not in (VALUE_CLOSE, KEY_END, STOP) and not s.tags.call.tagged.paired:
+        verdict = look_lost_pair(v, row, v.i + row.literals[k].n)
+        if verdict == MORE and not v.end:
+            return False
+        s.tags.unread |= verdict == YES
     if role != CALL_CLOSE:
         note(s, D_STRAY_CLOSER if role == VALUE_CLOSE or role == KEY_END else D_MISSING_CLOSER, s.position)
         if s.error:

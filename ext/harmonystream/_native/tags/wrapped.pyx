@@ -11,6 +11,7 @@ from harmonystream._native.core.tools cimport has_parameters, is_parameter
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.utf8 cimport utf8_encode, utf8_repair
 from harmonystream._native.tags.call_object cimport *
+from harmonystream._native.tags.call_names cimport backquotes
 from harmonystream._native.tags.calls cimport begin_call
 from harmonystream._native.tags.json_ends cimport end_of_text, is_foreign, is_whole_at_end, leaves_json, look_lost_end
 from harmonystream._native.tags.lookahead cimport *
@@ -568,6 +569,12 @@ cdef bint step_next_call(Stream* s, const Context* c, View* v) noexcept nogil:
     return True
 
 
+cdef int look_fence_end(const View* v, const TagTable* row) noexcept nogil:
+    """The end of a Markdown fence, and the closer after an object?"""
+    cdef int verdict = NO if row.lacks_closer or is_special(v, v.i) else backquotes(v, v.i, v.n)
+    return look_follow(v, row, v.i + 3, v.i, row.around_closes) if verdict == YES else verdict
+
+
 cdef bint step_after(Stream* s, const Context* c, View* v) noexcept nogil:
     """After a wrapped object or a Python call: the outer closer, another one, or text."""
     cdef const TagTable* row = c.row
@@ -595,6 +602,18 @@ cdef bint step_after(Stream* s, const Context* c, View* v) noexcept nogil:
         if v.end:
             consume(s, c, v, v.n, IN_HEADER)
         return v.end
+    elif ch == c'`':
+        verdict = look_fence_end(v, row)
+        if verdict == MORE and not v.end:
+            return False
+        if verdict == YES:
+            note(s, D_IGNORED_TEXT, s.position)
+            if not s.error:
+                consume(s, c, v, v.i + 3, IN_HEADER)
+        elif row.call_opens and not is_special(v, v.i):
+            return step_next_call(s, c, v)
+        else:
+            enter_text(s)
     elif is_json_space(ch) or ch == c'}' or ch == c']' or (ch == c',' and g.array) or (
             row.between and ch == row.between) or (row.call_opens and ch == row.call_closes):
         if ch == c'}' or ch == row.call_closes or (ch == c']' and not g.array):
