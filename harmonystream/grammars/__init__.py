@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any, Literal, Protocol
 
 from .._native.core.vocab import Vocab
+from .._native.stream.markup import where_of
 from .._native.stream.parser import Parser
 from ..checks import check_flag, check_mapping, shown
 from ..errors import GrammarError
 from ..formats import Format, HeaderFormat, format_of
-from ..regions import Region
 from ..tools import Tool, Tools
 from .arguments import Function, forget_functions, function_of
 from .begun import after
@@ -196,7 +196,7 @@ def grammar(
     order: of arguments: "declared", as the schema has them; "any": up to three arguments in any order, and up to six in
     JSON for llguidance and llama.cpp.
     prompt: a `Prompt`, used instead of `start`. It may have opened reasoning, or end with what the model has written so
-    far (`Prompt.continue_with`).
+    far (`Prompt.continue_with`). If it has closed reasoning, the model cannot reason.
     exact: False: where a schema cannot be kept, the grammar allows more. If a format cannot write a tool's schema at
     all, this tool takes any object. `Grammar.wider` returns what is not kept. True: this is an error.
 
@@ -214,7 +214,8 @@ def grammar(
     if isinstance(prompt, (str, list, tuple)):
         raise TypeError("prompt must be a Prompt, as render() returns it: Prompt.continue_with() adds an output to it")
     if prompt is not None:
-        start, begun = _place(row, prompt)
+        start, begun, over = _place(row, prompt)
+        reasoning = "none" if over else reasoning
     try:
         names = choice if isinstance(choice, str) else tuple(choice)
         content: object = tools.state if isinstance(tools, Tools) else _dumps(tools)
@@ -319,11 +320,14 @@ def _writable(row: Format, function: Function, notes: list[str]) -> Function:
     return function
 
 
-def _place(row: Format | HeaderFormat, prompt: Prompt) -> tuple[Literal["content", "reasoning"], str]:
-    """Where in the output a prompt ends: `start`, and the beginning of the answer after it."""
+def _place(row: Format | HeaderFormat, prompt: Prompt) -> tuple[Literal["content", "reasoning"], str, bool]:
+    """Where in the output a prompt ends: `start`, the beginning of the answer after it, and whether reasoning is over.
+
+    After closed reasoning a parser reads think tags as text of the answer, so a grammar must not allow them.
+    """
     if isinstance(row, HeaderFormat):
         _, found, begun = prompt.text.rpartition(_TURN)
-        return "content", begun if found else ""
+        return "content", begun if found else "", False
     begun, bare = "", prompt.text if prompt.ids is None else prompt.ids
     if prompt.begun:
         begin, bare = bare[-prompt.begun :], bare[: -prompt.begun]
@@ -331,7 +335,8 @@ def _place(row: Format | HeaderFormat, prompt: Prompt) -> tuple[Literal["content
             begun = begin
         elif prompt.vocab is not None:
             begun = prompt.vocab.decode(begin)
-    return "reasoning" if prompt.parser(prompt=bare).region is Region.REASONING else "content", begun
+    where = where_of(prompt.parser(prompt=bare))
+    return "reasoning" if where == "reasoning" else "content", begun, where == "answer"
 
 
 def _functions(tools: Iterable[Any], strict: bool | None, order: str, notes: list[str] | None) -> Iterable[Function]:

@@ -293,6 +293,28 @@ def test_a_prompt_that_has_begun_the_answer(name: str) -> None:
     assert inside < len(text) / 14
 
 
+@pytest.mark.parametrize("name", FORMATS)
+def test_after_closed_reasoning_no_think_tag_is_allowed(name: str) -> None:
+    """There, the parser reads think tags as text of the answer."""
+    row = format_of(name)
+    if not isinstance(row, Format) or row.think is None:
+        return
+    opener, closer = (one if isinstance(one, str) else one[0] for one in row.think)
+    closed = hs.prompts.Prompt(f"{opener}\n\n{closer}\n\n", None, row)
+    for choice in ("auto", "required", "none"):
+        given = hs.grammar(row, [WEATHER], choice=choice, prompt=closed)
+        assert given == hs.grammar(row, [WEATHER], choice=choice, reasoning="none")
+        assert given != hs.grammar(row, [WEATHER], choice=choice)
+
+
+def test_a_call_after_closed_reasoning_does_not_begin_with_a_closer() -> None:
+    prompt = hs.render("?", tools=[WEATHER], model="Qwen/Qwen3-8B", thinking=False)
+    grammar = hs.grammar("hermes", [WEATHER], choice="required", prompt=prompt)
+    assert accepts(grammar.lark(), HERMES)
+    assert not accepts(grammar.lark(), f"</think>\n{HERMES}")
+    assert hs.parse(f"</think>\n{HERMES}", "hermes", prompt=prompt.text).content == "</think>"
+
+
 def test_a_prompt_of_harmony_that_has_begun_the_answer() -> None:
     for text in HARMONY:
         for cut in (at for at in range(text.index("{")) if not text[:at].endswith("<")):

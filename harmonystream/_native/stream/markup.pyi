@@ -4,6 +4,7 @@ from typing import Literal, SupportsIndex, final
 from typing_extensions import Buffer, Self
 
 from harmonystream._native.core.vocab import Vocab
+from harmonystream._native.stream.parser import Parser
 from harmonystream.formats.spec import Format, HeaderFormat
 
 DEBUG: bool
@@ -54,3 +55,6 @@ class Markup:
         first word. In Harmony reasoning is over where the header of another message ends; more may follow later.
         start, prompt: as Parser has them. In a loop `parser.region` is cheaper than asking again.
         """
+
+def where_of(parser: Parser) -> Literal["content", "reasoning", "answer", "call"]:
+    """`Markup.where` of a parser that has read nothing since its prompt."""

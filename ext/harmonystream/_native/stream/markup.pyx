@@ -123,7 +123,8 @@ cdef class Markup:
         return f"<Markup of {self.program.format.name} in {self.program.vocab!r}>"
 
 
-cdef str where_of(Parser parser):
+cpdef str where_of(Parser parser):
+    """`Markup.where` of a parser that has read nothing since its prompt."""
     cdef const Stream* s = &parser.s
     if parser.program.tags != NULL:
         return "reasoning" if s.tags.reasoning else "answer" if s.tags.answer else "content"
