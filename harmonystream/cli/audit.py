@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from .. import vocab
 from .._native.core.vocab import Vocab
-from ..completion import Completion
+from .._native.stream.parser import Parser
+from ..completion import Completion, cut_call
 from ..deviations import EXPECTED, Deviation
 from ..parsing import parse
 from .each import Line, lines, rows
@@ -65,12 +66,15 @@ class Found(NamedTuple):
 
 
 class Audit(NamedTuple):
-    """rows: all outputs. clean: those without a deviation. deviations: the most frequent one first."""
+    """rows: all outputs. clean: those without a deviation. cut_calls: those that the end of an output has cut.
+    unreadable_calls: all others that are not complete. deviations: the most frequent one first.
+    """
 
     rows: int
     clean: int
     calls: int
     cut_calls: int
+    unreadable_calls: int
     finish_reasons: dict[str, int]
     deviations: list[Found]
 
@@ -82,9 +86,17 @@ class Audit(NamedTuple):
         return {**self._asdict(), "deviations": deviations}
 
 
-def audited(outputs: Iterable[Line], read: Callable[[Line], Completion], known: Vocab | None, examples: int) -> Audit:
-    """Counts over outputs, one of which is in memory at a time. known: decodes examples; examples: of each code."""
-    rows = clean = calls = cut = 0
+def audited(
+    outputs: Iterable[Line],
+    read: Callable[[Line], Completion],
+    is_cut: Callable[[Line], bool],
+    known: Vocab | None,
+    examples: int,
+) -> Audit:
+    """Counts over outputs, one of which is in memory at a time. is_cut: does an output end in a call? known: decodes
+    examples. examples: of each code.
+    """
+    rows = clean = calls = cut = unreadable = 0
     in_rows, times, reasons = Counter[str](), Counter[str](), Counter[str]()
     shown: dict[str, list[Example]] = {}
     for line in outputs:
@@ -92,7 +104,10 @@ def audited(outputs: Iterable[Line], read: Callable[[Line], Completion], known: 
         rows += 1
         clean += not completion.deviations
         calls += len(completion.tool_calls)
-        cut += sum(not call.complete for call in completion.tool_calls)
+        if incomplete := sum(not call.complete for call in completion.tool_calls):
+            ends_in_call = is_cut(line)
+            cut += ends_in_call
+            unreadable += incomplete - ends_in_call
         reasons[completion.finish_reason or "none"] += 1
         times.update(each.code for each in completion.deviations)
         for code, first in {each.code: each for each in reversed(completion.deviations)}.items():
@@ -101,7 +116,7 @@ def audited(outputs: Iterable[Line], read: Callable[[Line], Completion], known: 
             if len(own) < examples:
                 own.append(Example(line.number, first.position, _around(line.output, first, known)))
     found = [Found(code, n, times[code], EXPECTED.get(code), shown[code]) for code, n in in_rows.most_common()]
-    return Audit(rows, clean, calls, cut, dict(reasons.most_common()), found)
+    return Audit(rows, clean, calls, cut, unreadable, dict(reasons.most_common()), found)
 
 
 def _around(output: list[int] | str, deviation: Deviation, known: Vocab | None) -> str:
@@ -163,13 +178,18 @@ def run(args: argparse.Namespace) -> None:
             raise InputError(f"line {line.number}: ids of the format {args.format!r} need --tokenizer")
         return parse(line.output, format, finish_reason=line.reason or args.finish, **options)
 
+    def is_cut(line: Line) -> bool:
+        parser = Parser(format, **options)
+        feed = parser.feed_text if isinstance(line.output, str) else parser.feed
+        return cut_call((*feed(line.output), *parser.finish(line.reason or args.finish))) is not None
+
     if known is None and format == "harmony":
         known = vocab.o200k_harmony()
     if args.file.endswith(".parquet"):
-        audit = audited(rows(args.file), read, known, args.examples)
+        audit = audited(rows(args.file), read, is_cut, known, args.examples)
     else:
         with opened(args.file) as fd:
-            audit = audited(lines(fd), read, known, args.examples)
+            audit = audited(lines(fd), read, is_cut, known, args.examples)
     if args.svg:
         Path(args.svg).write_text(picture(audit), encoding="utf-8")
     if args.json:
@@ -182,7 +202,7 @@ def table(audit: Audit) -> str:
     """The counts as text."""
     lines = [
         f"outputs: {audit.rows}, without a deviation: {audit.clean} ({_share(audit.clean, audit.rows)})",
-        f"calls: {audit.calls}, cut: {audit.cut_calls}",
+        f"calls: {audit.calls}, cut: {audit.cut_calls}, unreadable: {audit.unreadable_calls}",
         "finish: " + (", ".join(f"{reason} {n}" for reason, n in audit.finish_reasons.items()) or "none"),
     ]
     if audit.deviations:

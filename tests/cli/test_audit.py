@@ -24,7 +24,7 @@ INPUT = "".join(json.dumps(line) + "\n" for line in LINES)
 SCHEMA = [("text", pyarrow.string()), ("finish_reason", pyarrow.string())]
 TABLE = """\
 outputs: 4, without a deviation: 2 (50.0 %)
-calls: 1, cut: 0
+calls: 1, cut: 0, unreadable: 0
 finish: stop 2, tool_calls 1, length 1
 
 deviation                 outputs   share   times
@@ -80,7 +80,18 @@ def test_the_picture_has_a_bar_for_each_code(tmp_path):
 def test_other_formats_and_tools_are_read():
     line = json.dumps('<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>')
     status, out, _ = run("audit", "--format", "hermes", "--tools", "f", stdin=line)
-    assert (status, out.splitlines()[1]) == (0, "calls: 1, cut: 0")
+    assert (status, out.splitlines()[1]) == (0, "calls: 1, cut: 0, unreadable: 0")
+
+
+def test_a_call_that_was_closed_and_cannot_be_read_is_not_cut():
+    unreadable = '<tool_call>\n{"name": "f", "arguments": {\'a\': 1}}\n</tool_call>'
+    cut = '<tool_call>\n{"name": "f", "arguments": {"a": 1'
+    lines = [(unreadable, "stop"), (unreadable, "length"), (cut, "length"), (unreadable + cut, "length"), (cut, "stop")]
+    given = "".join(json.dumps({"text": text, "finish_reason": reason}) + "\n" for text, reason in lines)
+    status, out, _ = run("audit", "--format", "hermes", stdin=given)
+    assert (status, out.splitlines()[1]) == (0, "calls: 6, cut: 2, unreadable: 4")
+    found = json.loads(run("audit", "--format", "hermes", "--json", stdin=given)[1])
+    assert (found["calls"], found["cut_calls"], found["unreadable_calls"]) == (6, 2, 4)
 
 
 def test_parquet_is_read_as_lines_are(tmp_path):
@@ -101,7 +112,8 @@ def test_parquet_is_read_as_lines_are(tmp_path):
 
 
 def test_nothing_is_no_mistake():
-    assert run("audit", stdin="") == (0, "outputs: 0, without a deviation: 0 (-)\ncalls: 0, cut: 0\nfinish: none\n", "")
+    table = "outputs: 0, without a deviation: 0 (-)\ncalls: 0, cut: 0, unreadable: 0\nfinish: none\n"
+    assert run("audit", stdin="") == (0, table, "")
 
 
 @pytest.mark.parametrize(
