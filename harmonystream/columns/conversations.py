@@ -39,6 +39,8 @@ def conversation_of(row: Any) -> Conversation:
         row = {**row, "messages": _json(row["messages"], "messages")}
     if isinstance(row.get("tools"), str):
         row = {**row, "tools": _json(row["tools"], "tools")}
+    if row.get("messages") is None and row.get("input") is None:
+        raise PromptError(f"the row has no messages, but {', '.join(map(str, row)) or 'nothing'}")
     messages, tools, _ = read_request(row)
     return Conversation(messages, None if tools is None else chat_tools(tools))
 
@@ -51,7 +53,7 @@ def _json(text: str | bytes, what: str) -> Any:
 
 
 def in_chunks(conversations: Any) -> Iterator[list[Any]]:
-    """The rows, at most `CHUNK` at a time. Each chunk is read on demand.
+    """The rows, at most `CHUNK` at a time. Each chunk is read on demand. Blank lines of a file are not rows.
 
     Raises TypeError for a str or a mapping, which is one conversation, and for anything that is not iterable.
     """
@@ -63,6 +65,8 @@ def in_chunks(conversations: Any) -> Iterator[list[Any]]:
             "conversations are a list of conversations, an Arrow column or table of them, or an open file of JSON lines"
         )
         raise TypeError(f"{what}, not {kind}")
+    if hasattr(conversations, "readline"):
+        return _of_iterable(line for line in conversations if line.strip())
     return _of_iterable(conversations)
 
 

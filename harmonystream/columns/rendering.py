@@ -65,9 +65,9 @@ def render_many(
 ) -> Parsed:
     """Renders many conversations into Arrow. The ids are those of `render`, and masks mark the ids to learn.
 
-    conversations: any iterable of rows, such as an open file of JSON lines, or an Arrow column, table or stream (read
-        with pyarrow). A row is a list of messages, a mapping with `messages` and perhaps its own `tools`, as in a file
-        for OpenAI's fine-tuning, or the JSON of either.
+    conversations: any iterable of rows, such as an open file of JSON lines (blank lines are skipped), or an Arrow
+        column, table or stream (read with pyarrow). A row is a list of messages, a mapping with `messages` and perhaps
+        its own `tools`, as in a file for OpenAI's fine-tuning, or the JSON of either.
     training: the whole conversation, for training. False: a prompt, with the beginning of the assistant's turn.
     tools, model, format, template, vocab and all other options: as in `render`, for all rows.
     fields: which columns to make, of
@@ -319,13 +319,15 @@ def _plan(
         raise ValueError(f"roles are some of {', '.join(sorted(_ROLES))}, not {', '.join(sorted(unknown))}")
     writer = prompt_writer(**options)
     wanted = frozenset(fields)
+    if "mask" not in wanted and (set(regions) != set(TRAINED) or set(roles) != {"assistant"}):
+        raise ValueError('regions= and roles= say what the mask has: list "mask" in fields=, too')
     vocab = writer.vocab
     if wanted & {"ids", *_LABELLED}:
         if vocab is None:
             raise ValueError("ids need the model's vocabulary: pass vocab=, such as the path of its tokenizer.json")
         vocab.encode("")
-    if set(roles) - {"assistant"} and "mask" in wanted and not isinstance(writer.row, HeaderFormat):
-        raise ValueError("roles other than the assistant are told apart in Harmony alone")
+    if set(roles) - {"assistant"} and not isinstance(writer.row, HeaderFormat):
+        raise ValueError("other roles than the assistant are told apart only in Harmony")
     parser = None
     if wanted & _LABELLED:
         if writer.row is None:

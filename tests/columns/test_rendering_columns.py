@@ -215,7 +215,7 @@ def test_a_row_that_cannot_be_rendered_says_why_and_harms_no_other(ways):
         "the row is null",
         "the row is not JSON",
         "message 0",
-        "the request needs messages, or input, as the Responses API calls them",
+        "the row has no messages, but tools",
         "messages are a str or a list of messages, not 7",
         None,
     ]
@@ -227,7 +227,9 @@ def test_mistakes_of_the_caller_are_refused(ways):
     for mistake, options, kind in [
         ("fields are some of ids", {"fields": ("id",), "format": "harmony"}, ValueError),
         ("roles are some of", {"roles": ("robot",), "format": "harmony"}, ValueError),
-        ("in Harmony alone", {"roles": ("user",), "fields": ("mask",), **ways["template"]}, ValueError),
+        ("only in Harmony", {"roles": ("user",), "fields": ("mask",), **ways["template"]}, ValueError),
+        ('list "mask" in fields=', {"roles": ("user",), "format": "harmony"}, ValueError),
+        ('list "mask" in fields=', {"regions": {hs.Region.CONTENT}, "format": "harmony"}, ValueError),
         ("pass model=, format= or template=", {}, hs.errors.PromptError),
         (
             "no option colour: beside the named options, a Harmony prompt takes",
@@ -281,7 +283,7 @@ def test_chunks_are_a_stream_for_arrow_and_progress_is_told():
 def test_an_open_file_of_json_lines_is_conversations(tmp_path):
     talk = [[{"role": "user", "content": f"number {i}"}] for i in range(300)]
     path = tmp_path / "talks.jsonl"
-    path.write_text("".join(json.dumps({"messages": each}) + "\n" for each in talk))
+    path.write_text("\n".join(json.dumps({"messages": each}) + "\n" for each in talk))  # with blank lines
     with path.open() as file, path.open("rb") as binary:
         of_text, of_bytes = (render_many(each, format="harmony", date=None) for each in (file, binary))
     expected = pyarrow.array(render_many(talk, format="harmony", date=None))
