@@ -6,7 +6,18 @@ from collections.abc import Collection, Mapping
 from math import isnan
 from typing import Any
 
-__all__ = ["check_flag", "check_function", "check_mapping", "check_names", "check_number", "check_text", "shown"]
+from ._native.core.vocab import Vocab
+
+__all__ = [
+    "check_flag",
+    "check_function",
+    "check_mapping",
+    "check_names",
+    "check_number",
+    "check_text",
+    "check_vocab",
+    "shown",
+]
 
 
 def shown(value: object) -> str:
@@ -53,6 +64,14 @@ def check_function(name: str, value: object) -> None:
     """Raises TypeError unless it is a function or None."""
     if value is not None and not callable(value):
         raise TypeError(f"{name} is a function or None, not {shown(value)}")
+
+
+def check_vocab(value: object, *, none: bool = True) -> None:
+    """Raises TypeError unless it is a Vocab. none: may it be None?"""
+    if not isinstance(value, Vocab) and not (none and value is None):
+        raise TypeError(
+            f"vocab is a Vocab, not {shown(value)}: hs.vocab.from_tokenizers(path) loads one from a tokenizer.json"
+        )
 
 
 def check_number(

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from ._native.core.vocab import Vocab
 from ._native.wire.sse import SseWriter
-from .checks import check_flag, shown
+from .checks import check_flag, check_vocab
 
 __all__ = ["TextLimit", "beginning", "spelled"]
 
@@ -33,8 +33,7 @@ class TextLimit:
     """
 
     def __init__(self, vocab: Vocab, *, special: bool = False) -> None:
-        if not isinstance(vocab, Vocab):
-            raise TypeError(f"vocab is a Vocab, not {shown(vocab)}: load one with harmonystream.vocab")
+        check_vocab(vocab, none=False)
         check_flag("special", special)
         self._vocab, self._special = vocab, special
         self._waiting: deque[tuple[int, bytes]] = deque()  # ids that take() has not returned, with their bytes

@@ -95,7 +95,10 @@ def format_of(format: str | os.PathLike[str] | Format | HeaderFormat) -> Format 
     except FormatError as error:
         if "/" in format:
             raise
-        raise FormatError(f"unknown format {format!r}; {suggestion(format, [*_BY_NAME, *ALIASES])}") from error
+        end = suggestion(format, [*_BY_NAME, *ALIASES])
+        if not end.startswith("did"):  # the aliases would make the list twice as long
+            end = f"known: {', '.join(_BY_NAME)}; the name of a file with a row ends in .toml or .json"
+        raise FormatError(f"unknown format {format!r}; {end}") from error
 
 
 def control_markers(format: str | Format | HeaderFormat) -> list[tuple[str, ...]]:

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 from .._native.core.vocab import Vocab
 from .._native.stream.markup import where_of
 from .._native.stream.parser import Parser
-from ..checks import check_flag, check_mapping, shown
+from ..checks import check_flag, check_mapping, check_vocab, shown
 from ..errors import GrammarError
 from ..formats import Format, HeaderFormat, format_of
 from ..tools import Tool, Tools
@@ -96,6 +96,7 @@ class Grammar:
         return self._structural_tag(vocab)[0]
 
     def _structural_tag(self, vocab: Vocab | None) -> tuple[str, tuple[str, ...]]:
+        check_vocab(vocab)
         controls = self._markup.controls(vocab)
         return self._made((structural_tag, controls), self.exact, partial(structural_tag, self._node, controls))
 
@@ -104,6 +105,7 @@ class Grammar:
         return self._lark(vocab)[0]
 
     def _lark(self, vocab: Vocab | None) -> tuple[str, tuple[str, ...]]:
+        check_vocab(vocab)
         control = {} if vocab is None else vocab.control
         spelled = isinstance(self.row, Format) and not self.row.control
         key = (lark, None if vocab is None else vocab.fingerprint)
@@ -259,8 +261,10 @@ def _check(tools: Any, choice: Any, reasoning: Any, start: Any, order: Any, answ
             raise GrammarError(f"{name} is one of {', '.join(known)}, not {shown(value)}")
     if isinstance(tools, (str, bytes, Mapping)) or not isinstance(tools, Iterable):
         raise GrammarError(f"tools is Tools, or a list of tools, not {shown(tools)}")
-    if not isinstance(choice, Iterable):
-        raise GrammarError(f"choice is a word, the name of a tool, or a list of names, not {shown(choice)}")
+    if isinstance(choice, Mapping) or not isinstance(choice, Iterable):
+        raise GrammarError(
+            f"choice is 'auto', 'required', 'none', the name of a tool, or a list of names, not {shown(choice)}"
+        )
 
 
 def forget() -> None:
@@ -381,8 +385,9 @@ def _wanted(choice: str | Sequence[str], functions: Sequence[Function]) -> froze
     names = frozenset([choice] if isinstance(choice, str) else choice)
     missing = names - {one.name for one in functions}
     if missing or not names:
+        known = ", ".join(one.name for one in functions) or "none"
         raise GrammarError(
-            f"choice is 'auto', 'required', 'none' or names of tools; there is no tool {sorted(missing)}"
+            f"choice is 'auto', 'required', 'none' or names of tools, not {shown(choice)}; the tools are {known}"
         )
     return names
 

@@ -293,6 +293,13 @@ def test_a_prompt_that_has_begun_the_answer(name: str) -> None:
     assert inside < len(text) / 14
 
 
+def test_a_vocabulary_is_not_a_path() -> None:
+    grammar = hs.grammar("hermes", [WEATHER])
+    for write in (grammar.structural_tag, grammar.lark, grammar.matcher):
+        with pytest.raises(TypeError, match=r"vocab is a Vocab, not .*: hs.vocab.from_tokenizers\(path\) loads one"):
+            write("tokenizer.json")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_after_closed_reasoning_no_think_tag_is_allowed(name: str) -> None:
     """There, the parser reads think tags as text of the answer."""
@@ -370,7 +377,11 @@ def strict(schema: Any) -> list[Any]:
 
 REFUSED: dict[str, tuple[Any, str]] = {
     "a call without tools": (lambda: hs.grammar("hermes", choice="required"), "there is no tool"),
-    "an unknown tool": (lambda: hs.grammar("hermes", [WEATHER], choice="fly"), r"there is no tool \['fly'\]"),
+    "an unknown tool": (lambda: hs.grammar("hermes", [WEATHER], choice="fly"), "not 'fly'; the tools are get_weather"),
+    "a choice of an API": (
+        lambda: hs.grammar("hermes", [WEATHER], choice={"type": "function"}),  # type: ignore[arg-type]
+        "a list of names, not {",
+    ),
     "two of one name": (lambda: hs.grammar("hermes", [WEATHER, "get_weather"]), "two tools named 'get_weather'"),
     "a format without calls": (lambda: hs.grammar("think", ["f"], choice="required"), "call no tools"),
     "a deep schema": (lambda: hs.grammar("hermes", strict(DEEP)), "deeper than 64 levels"),

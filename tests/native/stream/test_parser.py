@@ -83,6 +83,7 @@ def test_a_start_that_ends_inside_a_marker_is_refused():
     ("options", "error", "match"),
     [
         ({"format": "nonsense"}, hs.errors.FormatError, "unknown format 'nonsense'; known: harmony"),
+        ({"format": "nonsense.tml"}, hs.errors.FormatError, "; the name of a file with a row ends in .toml or .json"),
         ({"format": 3}, hs.errors.FormatError, "a format is a name of"),
         ({"vocab": "o200k"}, TypeError, "vocab is a Vocab, not str"),
         ({"vocab": hs.vocab.from_bytes([b"a"], {})}, hs.errors.VocabError, r"lacks control ids.*<\|start\|>"),

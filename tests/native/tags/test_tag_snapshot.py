@@ -261,6 +261,8 @@ def test_a_blob_of_another_format():
         with pytest.raises(ValueError, match="parser state belongs to another vocabulary"):
             hs.Parser.from_bytes(blob[:4] + other.ljust(16, b"\0") + blob[20:])
     same = hs.vocab.o200k_harmony()
+    with pytest.raises(ValueError, match="pass the vocabulary with which the state was made"):
+        hs.Parser.from_bytes(hs.Parser("think", same, check_stops=False).to_bytes())
     for blob, other in ((hs.Parser("think", same).to_bytes(), b"harmony"), (harmony, b"think")):
         with pytest.raises(ValueError, match="parser state"):
             hs.Parser.from_bytes(blob[:4] + other.ljust(16, b"\0") + blob[20:], same)

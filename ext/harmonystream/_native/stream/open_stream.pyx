@@ -127,6 +127,9 @@ cdef class OpenStream(EventMaker):
         cdef Stream origin
         self.take_options(not blob.head.no_trim, empty_args_in(blob), blob.head.max_hold)
         if self.program.fingerprint != blob.head.vocab:
+            if self.program.vocab is NO_VOCAB:
+                raise ValueError("this parser state belongs to another vocabulary, or to another format of this name: "
+                                 "pass the vocabulary with which the state was made")
             raise ValueError(f"this parser state belongs to another vocabulary than {self.program.vocab!r}, or to "
                              f"another format of this name")
         if self.tools.fingerprint != blob.head.tools:

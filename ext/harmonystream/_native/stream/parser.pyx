@@ -113,7 +113,7 @@ cdef class Parser(OpenStream):
         self.take_options(trim == "seams", empty_args, size_of("max_hold", max_hold))
         if vocab is not None and not isinstance(vocab, Vocab):
             raise TypeError(f"vocab is a Vocab, not {type(vocab).__name__}: "
-                            "load one with harmonystream.vocab.from_tiktoken() or its siblings")
+                            "hs.vocab.from_tokenizers(path) loads one from a tokenizer.json")
         self.program = default_program(format) if vocab is None else compiled(format, vocab)
         if (flag_of("check_stops", check_stops) and not self.program.stop_ids and self.program.vocab is not NO_VOCAB
                 and self.program.format.stops):
