@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from ._native.core.vocab import Vocab
+from ._native.stream.parser import Parser
+from .checks import shown
+from .regions import Region
 from .text_limit import spelled
 
-__all__ = ["StopStrings", "bytes_of"]
+__all__ = ["StopChecker", "StopStrings", "bytes_of", "stops_of"]
 
 _UNKNOWN = "�".encode()
 """The bytes for an id that the vocabulary does not have."""
@@ -18,6 +21,69 @@ _UNKNOWN = "�".encode()
 def bytes_of(vocab: Vocab, tid: int) -> bytes:
     """The bytes of a token, as a parser reads them."""
     return vocab.token_bytes(tid) if tid in vocab else _UNKNOWN
+
+
+def stops_of(stops: str | Sequence[str] | None) -> Sequence[str]:
+    """The stop strings of a request. Raises TypeError or ValueError for anything else."""
+    given = [] if stops is None else [stops] if isinstance(stops, str) else stops
+    if not isinstance(given, Sequence) or not all(isinstance(stop, str) for stop in given):
+        raise TypeError(f"stop is a string, a list of strings, or null, not {shown(stops)}")
+    if not all(given):
+        raise ValueError("a stop string has at least one character")
+    return given
+
+
+class StopChecker:
+    """The ids of one output up to its first stop string, for a decode loop.
+
+    stops: the stop strings of the request: a string, a list, or None.
+    parser: it has read what `take` has returned before `take` is called again. It may be in a `Batch`, or in an
+    emitter.
+    regions: a stop string counts only in tokens of these regions.
+
+    Raises TypeError or ValueError for invalid stop strings.
+    """
+
+    def __init__(
+        self,
+        stops: str | Sequence[str] | None,
+        parser: Parser,
+        *,
+        regions: Collection[Region] = (Region.CONTENT,),
+    ) -> None:
+        self._parser, self._regions = parser, regions
+        self._strings = StopStrings(stops_of(stops), parser.vocab)
+
+    @property
+    def found(self) -> str | None:
+        """The stop string, once one is found."""
+        return self._strings.found
+
+    def take(self, tid: int, /) -> list[int]:
+        """The ids that can be read after the next id: none, one or several.
+
+        An id that may begin a stop string waits for the next one. If a stop string begins inside a token, tokens of one
+        byte each replace the part before it. After a stop string there are no more ids.
+        """
+        ids: list[int] = []
+        for piece in self._passed(tid, tid):
+            ids += [piece] if isinstance(piece, int) else piece
+        return ids
+
+    def rest(self) -> list[int]:
+        """The ids that still wait. Read them if the output ends without a stop string."""
+        return self._strings.rest()
+
+    def _passed(self, tid: int, piece: Any) -> list[Any]:
+        """The pieces that can be passed on after this one, which has the token `tid`."""
+        strings, vocab = self._strings, self._parser.vocab
+        if strings.found is not None:
+            return []
+        if vocab.is_control(tid):
+            return [*strings.rest(), piece]
+        if strings.holds or self._parser.region in self._regions:
+            return strings.take(bytes_of(vocab, tid), piece)
+        return [piece]
 
 
 class StopStrings:

@@ -180,8 +180,8 @@ def run(args: argparse.Namespace) -> None:
 
     def is_cut(line: Line) -> bool:
         parser = Parser(format, **options)
-        feed = parser.feed_text if isinstance(line.output, str) else parser.feed
-        return cut_call((*feed(line.output), *parser.finish(line.reason or args.finish))) is not None
+        events = parser.feed_text(line.output) if isinstance(line.output, str) else parser.feed(line.output)
+        return cut_call((*events, *parser.finish(line.reason or args.finish))) is not None
 
     if known is None and format == "harmony":
         known = vocab.o200k_harmony()

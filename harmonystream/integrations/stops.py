@@ -6,10 +6,9 @@ from collections.abc import AsyncIterable, AsyncIterator, Collection, Iterator, 
 from typing import Any
 
 from .._native.stream.parser import Parser
-from ..checks import shown
 from ..emit.common.stream import EventStream
 from ..regions import Region
-from ..stop_strings import StopStrings, bytes_of
+from ..stop_strings import StopChecker, stops_of
 from .source import Finished, Framed, Sampled
 
 __all__ = ["stopping"]
@@ -36,11 +35,7 @@ def stopping(
 
     Raises TypeError or ValueError for invalid stop strings, and TypeError for an item that a source may not yield.
     """
-    given = [] if stops is None else [stops] if isinstance(stops, str) else stops
-    if not isinstance(given, Sequence) or not all(isinstance(stop, str) for stop in given):
-        raise TypeError(f"stop is a string, a list of strings, or null, not {shown(stops)}")
-    if not all(given):
-        raise ValueError("a stop string has at least one character")
+    given = stops_of(stops)
     several = isinstance(streams, Sequence)
     opened: list[EventStream] = list(streams) if isinstance(streams, Sequence) else [streams]
     watches = [_Watch(stream.parser, given, regions) for stream in opened]
@@ -62,11 +57,11 @@ async def _cut(source: AsyncIterable[Any], watches: list[_Watch], several: bool)
             watch = watches[choice]
             if watch.ended:
                 continue
-            for made in watch.take(item):
+            for made in watch.items(item):
                 yield (choice, made) if several else made
-            if watch.stop is not None:
+            if watch.found is not None:
                 last = all(one.ended for one in watches)
-                end = Finished(stop=watch.stop, usage=_usage(watches) if last else None)
+                end = Finished(stop=watch.found, usage=_usage(watches) if last else None)
                 yield (choice, end) if several else end
             if all(one.ended for one in watches):
                 return
@@ -84,21 +79,15 @@ def _usage(watches: list[_Watch]) -> dict[str, int] | None:
     return None if None in counts else {"completion_tokens": sum(count for count in counts if count is not None)}
 
 
-class _Watch:
+class _Watch(StopChecker):
     """One choice, and its stop strings. read: how many ids have arrived. None: it is text."""
 
     def __init__(self, parser: Parser, stops: Sequence[str], regions: Collection[Region]) -> None:
-        self._parser, self._regions = parser, regions
-        self._stops = StopStrings(stops, parser.vocab)
+        super().__init__(stops, parser, regions=regions)
         self.read: int | None = 0
         self.ended = False
 
-    @property
-    def stop(self) -> str | None:
-        """The stop string that was found."""
-        return self._stops.found
-
-    def take(self, item: Any) -> Iterator[Any]:
+    def items(self, item: Any) -> Iterator[Any]:
         """The items that can be passed on after this one."""
         if isinstance(item, Finished):
             self.ended = True
@@ -108,30 +97,18 @@ class _Watch:
             raise TypeError("stopping() reads tokens or text, not Framed, whose frames have been made")
         elif isinstance(item, (str, bytes)):
             self.read = None
-            yield from self._stops.take(item.encode() if isinstance(item, str) else item, item)
+            yield from self._strings.take(item.encode() if isinstance(item, str) else item, item)
         else:
             yield from self._ids(item)
-        self.ended = self.ended or self.stop is not None
-
-    def rest(self) -> list[Any]:
-        """The items still held back, which are not part of a stop string."""
-        return self._stops.rest()
+        self.ended = self.ended or self.found is not None
 
     def _ids(self, item: Any) -> Iterator[Any]:
         sampled = item if isinstance(item, Sampled) else Sampled(item)
         ids = EventStream._listed(sampled.ids)
         if sampled.logprobs is not None and len(sampled.logprobs) != len(ids):
             raise ValueError(f"{len(sampled.logprobs)} logprobs for {len(ids)} tokens")
-        vocab, stops = self._parser.vocab, self._stops
         for at, tid in enumerate(ids):
             self.read = None if self.read is None else self.read + 1
-            one = tid if sampled.logprobs is None else Sampled([tid], [sampled.logprobs[at]])
-            if vocab.is_control(tid):
-                yield from stops.rest()
-                yield one
-            elif stops.holds or self._parser.region in self._regions:  # the parser has read the items before
-                yield from stops.take(bytes_of(vocab, tid), one)
-            else:
-                yield one
-            if stops.found is not None:
+            yield from self._passed(tid, tid if sampled.logprobs is None else Sampled([tid], [sampled.logprobs[at]]))
+            if self.found is not None:
                 return

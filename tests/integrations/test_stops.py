@@ -201,3 +201,36 @@ def test_ids_text_and_any_cuts_end_at_the_string_that_is_complete_first(text, st
         choice = asyncio.run(whole_response(stopping(given, stops, stream), stream))["choices"][0]
         assert choice["message"]["content"] == wanted
         assert ("stop_reason" in choice) == bool(ends)
+
+
+@settings(max_examples=60)
+@given(st.text("abN\n<é", max_size=40), st.lists(st.text("abN\n<é", min_size=1, max_size=4), min_size=1, max_size=3))
+def test_a_decode_loop_reads_what_a_response_reads(text: str, stops: list[str]) -> None:
+    """The ids of `StopChecker`, one step at a time in a batch, and those of `stopping`."""
+    ids = [*FINAL, *VOCAB.encode(text)]
+    made = answered([*ids], stops)["choices"][0]
+    batch = hs.batch.Batch("harmony", capacity=1)
+    stream = stream_of("chat")
+    stream.start()
+    slot = batch.add(stream)
+    checker = hs.inside.StopChecker(stops, stream.parser)
+    for tid in ids:
+        taken = checker.take(tid)
+        batch.feed_sse([slot], taken, [0, len(taken)])
+    if checker.found is None:
+        rest = checker.rest()
+        batch.feed_sse([slot], rest, [0, len(rest)])
+    else:
+        assert checker.take(13225) == []  # nothing follows it
+    batch.finish(slot, "stop" if checker.found is None else {"type": "stop", "matched": checker.found})
+    choice = stream.response()["choices"][0]
+    assert choice["message"]["content"] == made["message"]["content"]
+    assert choice.get("stop_reason") == made.get("stop_reason") == checker.found
+
+
+def test_a_stop_checker_takes_what_a_request_may_have() -> None:
+    assert hs.inside.StopChecker(None, hs.Parser(start="answer")).take(13225) == [13225]
+    with pytest.raises(TypeError, match="stop is a string, a list of strings, or null, not 5"):
+        hs.inside.StopChecker(5, hs.Parser())  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="at least one character"):
+        hs.inside.StopChecker([""], hs.Parser())

@@ -1,5 +1,6 @@
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
 from typing import Any, Literal, SupportsIndex, TypeAlias
 
 from typing_extensions import Buffer, Self, disjoint_base
@@ -13,6 +14,7 @@ from harmonystream.formats.spec import Format, HeaderFormat
 DEBUG: bool
 __pyx_capi__: dict[str, object]
 
+_Reason: TypeAlias = str | Mapping[str, Any] | Enum
 _Ids: TypeAlias = SupportsIndex | Iterable[SupportsIndex] | Buffer
 
 @disjoint_base
@@ -63,7 +65,7 @@ class Slots:
         """Free the slot, which the next open() takes. What was in it, a parser or an emitter, is returned. Raises
         ValueError if it is not open.
         """
-    def finish(self, slot: SupportsIndex, reason: str | None = None, usage: dict[str, Any] | None = None) -> Any:
+    def finish(self, slot: SupportsIndex, reason: _Reason | None = None, usage: dict[str, Any] | None = None) -> Any:
         """The last events of a stream as a tuple, or an emitter's last frames as bytes; then the slot is free. It stays
         open if this raises.
 
@@ -72,7 +74,7 @@ class Slots:
     def finish_many(
         self,
         slots: _Ids,
-        reasons: str | Sequence[str | None] | None = None,
+        reasons: _Reason | Sequence[_Reason | None] | None = None,
         usages: Sequence[dict[str, Any] | None] | None = None,
     ) -> list[Any]:
         """What finish() gives for each slot, as a list.
