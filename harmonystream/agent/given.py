@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from ..checks import shown
 from ..engines import Engine, Sampling
+from ..engines.base import check_generate
 from ..errors import PromptError
 from ..prompt import Template
 from ..tools import Tools
@@ -34,6 +35,7 @@ def engine_of(engine: Any) -> Engine:
             f"an engine is a URL, or an object with generate(prompt, sampling), not {shown(engine)}: "
             "see harmonystream.engines"
         )
+    check_generate(engine)
     made: Engine = engine
     return made
 

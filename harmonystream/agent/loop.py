@@ -11,7 +11,7 @@ from functools import partial
 from inspect import signature
 from typing import Any
 
-from ..checks import check_number, check_text
+from ..checks import check_number, check_text, shown
 from ..engines import Engine, Output, Sampling
 from ..engines.base import add_usage
 from ..errors import EngineError, PromptError
@@ -97,7 +97,8 @@ async def agent_loop(
     loop.limit(max_rounds, max_tokens, max_repeats)
     loop.ask(system, answer)
     check_number("timeout", timeout, least=0, none=True)
-    check_text("tool_choice", tool_choice, none=False)
+    if not isinstance(tool_choice, str):
+        raise TypeError(f"tool_choice is 'auto', 'none', 'required' or the name of a tool, not {shown(tool_choice)}")
     deadline = Deadline(timeout)
     try:
         async with AsyncExitStack() as stack:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from inspect import iscoroutinefunction, isgeneratorfunction
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from .._native.stream.parser import Parser
@@ -13,7 +14,7 @@ from ..formats import Format, HeaderFormat
 
 __all__ = [
     *("Arrived", "Engine", "Finished", "Output", "Prompt", "Sampled", "Sampling"),
-    *("Rendered", "add_usage", "chat_usage", "count_of", "request_fields"),
+    *("Rendered", "add_usage", "chat_usage", "check_generate", "count_of", "request_fields"),
 ]
 
 
@@ -78,6 +79,16 @@ class Sampling:
             or not all(isinstance(text, str) and text for text in self.stop)
         ):
             raise ValueError(f"stop is a sequence of strings that are not empty, not {self.stop!r}")
+
+
+def check_generate(engine: Any) -> None:
+    """Raises TypeError if an engine's `generate` is a function that cannot return an async iterator."""
+    made = "a coroutine" if iscoroutinefunction(engine.generate) else "a plain generator"
+    if made == "a coroutine" or isgeneratorfunction(engine.generate):
+        raise TypeError(
+            f"generate(prompt, sampling) of an engine is an async generator (`async def` with `yield`), and that of "
+            f"{type(engine).__name__} returns {made}"
+        )
 
 
 class Rendered(NamedTuple):

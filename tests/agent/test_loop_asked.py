@@ -14,6 +14,7 @@ from scripted import STOP, Scripted, call
 import harmonystream as hs
 from harmonystream.agent import RoundEnd, ToolRunEnd, ToolRunStart, agent_loop, agent_loop_sync
 from harmonystream.engines import EngineError, Recorded, Sampling
+from harmonystream.gateway import Model
 from harmonystream.tools import Context, Tool, Tools
 
 
@@ -46,6 +47,25 @@ def test_a_definition_is_declared():
 def test_what_is_no_engine_is_refused(engine):
     with pytest.raises((TypeError, ValueError), match=r"an engine is a URL|an engine's url"):
         run(engine)
+
+
+def test_generate_is_an_async_generator():
+    class Coroutine:
+        async def generate(self, prompt, sampling):
+            return ["Hi"]
+
+    class Plain:
+        def generate(self, prompt, sampling):
+            yield "Hi"
+
+    for engine, made in (
+        (Coroutine(), "Coroutine returns a coroutine"),
+        (Plain(), "returns a plain generator"),
+    ):
+        with pytest.raises(TypeError, match=made):
+            run(engine)
+        with pytest.raises(TypeError, match=made):
+            Model("m", engine)
 
 
 def test_a_url_is_an_engine_and_one_that_is_down_ends_the_loop():
@@ -160,6 +180,12 @@ def test_the_recording_is_continued_where_a_call_is_forced():
 def test_a_choice_that_there_is_not_is_refused(tools, choice):
     with pytest.raises(ValueError, match="tool_choice is"):
         run(paris(), tools, tool_choice=choice)
+
+
+def test_a_choice_as_an_api_has_it_is_refused():
+    for choice in ({"type": "function", "function": {"name": "get_weather"}}, None):
+        with pytest.raises(TypeError, match="tool_choice is 'auto', 'none', 'required' or the name of a tool, not "):
+            run(paris(), get_weather, tool_choice=choice)
 
 
 # --- answer -------------------------------------------------------------------------------------------------------

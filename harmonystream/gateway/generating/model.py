@@ -20,7 +20,7 @@ from ..._native.stream.parser import Parser
 from ...agent.support import supports_tools
 from ...checks import check_mapping, check_names, check_number, check_text, shown
 from ...engines import Engine, Sampling
-from ...engines.base import Rendered
+from ...engines.base import Rendered, check_generate
 from ...errors import EngineError, HarmonyStreamError, PromptError, VocabError
 from ...formats import Format, HeaderFormat, format_of
 from ...formats.files import format_of_model
@@ -98,6 +98,7 @@ class Model:
         for one in engines if isinstance(engines, Sequence) and not isinstance(engines, str) else [engines]:
             if not callable(getattr(one, "generate", None)):
                 raise TypeError(f"engines{of} are engines, such as hs.engines.Completions(url), not {shown(one)}")
+            check_generate(one)
         check_text("family" + of, self.family)
         for name in ("context", "max_tokens"):
             check_number(name + of, getattr(self, name), least=1, whole=True, none=True)

@@ -119,7 +119,7 @@ def test_a_failed_strict_stream_raises_the_same_error_again():
 
 def test_without_a_vocabulary_ids_are_refused_and_text_is_read():
     parser = hs.Parser("hermes")
-    with pytest.raises(ValueError, match=r"this parser has no vocabulary: .* or use feed_text"):
+    with pytest.raises(ValueError, match=r"this parser has no vocabulary for ids: .* or feed text to feed_text"):
         parser.feed([1])
     assert parser.feed_text("ok")[-1].text == "ok"
 

@@ -81,8 +81,8 @@ cdef class OpenStream(EventMaker):
         if self.s.error:
             raise self.failure(())
         if mode == ID_MODE and self.program.vocab is NO_VOCAB:
-            raise ValueError(f"this parser has no vocabulary: pass the model's, Parser({self.format!r}, vocab), or "
-                             f"use feed_text()")
+            raise ValueError("this parser has no vocabulary for ids: pass the model's as vocab=, or feed text to "
+                             "feed_text()")
         if self.s.input_mode and self.s.input_mode != mode:
             raise ValueError("a stream is either ids or text: this one began with " + ("feed()" if mode == TEXT_MODE
                                                                                        else "feed_text()"))
