@@ -37,7 +37,7 @@ engines:
 
 keys:
   --new-key NAME adds a key to the file of --keys, prints it once, and ends. The
-  file has hashes alone. With --keys each request needs one of them.
+  file has only hashes. With --keys each request needs one of them.
 
 store:
   redis://, valkey://, with TLS rediss:// or valkeys://. In the environment,
@@ -87,7 +87,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     )
     serve.add_argument("--limit", action="append", default=[], metavar="NAME=N", help="a limit: concurrent=64")
     serve.add_argument(
-        "--inspect", action="store_true", help="show the last streams at /inspect, to this machine alone"
+        "--inspect", action="store_true", help="show the last streams at /inspect, only to this machine"
     )
     serve.add_argument("--trace", action="store_true", help="make a span of OpenTelemetry for each request")
     serve.add_argument("--log-contents", action="store_true", help="log what is asked and answered, too")
