@@ -86,9 +86,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "--store", metavar="URL", help="the Valkey or Redis that several gateways share: redis://HOST; see below"
     )
     serve.add_argument("--limit", action="append", default=[], metavar="NAME=N", help="a limit: concurrent=64")
-    serve.add_argument(
-        "--inspect", action="store_true", help="show the last streams at /inspect, only to this machine"
-    )
+    serve.add_argument("--inspect", action="store_true", help="show the last streams at /inspect, only to this machine")
     serve.add_argument("--trace", action="store_true", help="make a span of OpenTelemetry for each request")
     serve.add_argument("--log-contents", action="store_true", help="log what is asked and answered, too")
     serve.add_argument(
