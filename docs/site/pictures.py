@@ -121,7 +121,7 @@ def draw_demo() -> None:
     shown = re.sub(r"\x1b\[[\d;]+mThe same in Python.*", "", shown, flags=re.DOTALL)
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
     console.print(Text.from_ansi(shown.rstrip()))
-    svg = console.export_svg(title="make demo", unique_id="demo")
+    svg = console.export_svg(title="harmonystream demo", unique_id="demo")
     # rich's template loads a font from elsewhere; the reader's own monospace font does.
     svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
     (PICTURES / "demo.svg").write_text(svg.replace("Fira Code, monospace", "monospace"), encoding="utf-8")
