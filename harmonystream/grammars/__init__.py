@@ -13,7 +13,7 @@ from ..checks import check_flag, check_mapping, check_vocab, shown
 from ..errors import GrammarError
 from ..formats import Format, HeaderFormat, format_of
 from ..tools import Tool, Tools
-from .arguments import Function, forget_functions, function_of
+from .arguments import Function, endings, forget_functions, function_of
 from .begun import after
 from .calls import Calls, Output
 from .gbnf import gbnf
@@ -69,7 +69,7 @@ class Grammar:
     grammar allows more there. notes: where it does, in every language.
     """
 
-    __slots__ = ("_key", "_markup", "_node", "_texts", "exact", "format", "notes", "row")
+    __slots__ = ("_functions", "_markup", "_node", "_options", "_texts", "exact", "format", "notes", "row")
     format: str
     row: Format | HeaderFormat
     exact: bool
@@ -79,11 +79,14 @@ class Grammar:
         self,
         row: Format | HeaderFormat,
         node: Node,
-        key: tuple[object, ...],
+        functions: Sequence[Function] = (),
+        options: tuple[object, ...] = (),
         exact: bool = True,
         notes: tuple[str, ...] = (),
     ) -> None:
-        self.format, self.row, self._node, self._key = row.name, row, node, (*key, exact)
+        """functions, options: what the node is made of."""
+        self.format, self.row, self._node = row.name, row, node
+        self._functions, self._options = functions, options
         self.exact, self.notes = exact, notes
         self._markup = markup_of(row)
         self._texts: dict[tuple[object, ...], tuple[str, tuple[str, ...]]] = {}
@@ -153,6 +156,10 @@ class Grammar:
         `Matcher`.
         """
         return Matcher(self, vocab, stop_ids)
+
+    @property
+    def _key(self) -> tuple[object, ...]:
+        return tuple((one.name, one.text) for one in self._functions), self._options, self.exact
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Grammar) and self._key == other._key and self.row == other.row
@@ -306,15 +313,13 @@ def _made(
         calls = Calls(row, functions, parallel=parallel)
         node = Output(row, calls, reasons=reasons, may_reason=may_reason).whole(kind, answer)
     asked = None if answer is None else canonical(answer)
-    known = tuple((one.name, one.text) for one in functions)
-    return Grammar(
-        row, after(node, begun), (known, kind, parallel, reasons, may_reason, begun, asked, order), exact, tuple(notes)
-    )
+    options = (kind, parallel, reasons, may_reason, begun, asked, order)
+    return Grammar(row, after(node, begun), functions, options, exact, tuple(notes))
 
 
 def _writable(row: Format, function: Function, notes: list[str]) -> Function:
     """The tool as this format can write it: with its schema, or else with any object."""
-    if function.arguments is None:
+    if not function.strict or function.can_be_written(endings(row)):
         return function
     try:
         Calls(row, (function,), parallel=False).block()

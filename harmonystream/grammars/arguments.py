@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import permutations
 from typing import Any
 
 from ..errors import GrammarError
 from ..formats import Format
 from ..formats.spellings import spellings_of
-from .nodes import EMPTY, KEY, WORD, Json, Kept, Lit, Mark, Node, Space, Text, either, few, maybe, row, some
+from .nodes import EMPTY, KEY, WORD, Json, Kept, Lit, Mark, Node, Space, Text, either, few, in_quotes, maybe, row, some
 from .patterns import rewritten, sized
 from .rows import per_row
 from .schemas import (
@@ -21,6 +21,7 @@ from .schemas import (
     closed,
     is_small,
     loads,
+    plain,
     value_text,
     with_definitions,
 )
@@ -41,56 +42,80 @@ _MOST_OPTIONAL = 64  # arguments with separators: what is written grows with the
 _MOST_FUNCTIONS = 512  # that are remembered
 _MOST_TEXT = 20_000  # characters of their schemas
 _MOST_PARTS = 16  # of one tool
+_MOST_VALUES = 256  # of one format
 _ANY_OBJECT = '{"type":"object"}'
 
 
 class Function:
-    """A tool as a grammar needs it.
+    """A tool as a grammar needs it. What only a text of the grammar needs is made when it is first used.
 
-    name: the tool's. strict: must arguments fit their schema? text: the schema of the arguments as JSON; that of any
-    object if they do not have to fit. declared: the schema that the tool has. arguments: the same, if they must fit it.
-    None if any object is allowed.
+    name: the tool's. source: its schema as JSON. strict: must arguments fit it? order: as in `hs.grammar`.
 
-    Raises GrammarError for a schema that is too large.
+    Raises GrammarError for a schema that is too large, or whose references lead nowhere.
     """
 
-    __slots__ = ("_parts", "arguments", "declared", "name", "order", "strict", "text", "what")
-
-    def __init__(self, name: str, schema: Any, strict: bool, order: str) -> None:
-        self.name, self.strict, self.order = name, strict, order
+    def __init__(self, name: str, source: str, strict: bool, order: str) -> None:
+        self.name, self.source, self.strict, self.order = name, source, strict, order
         self.what = f"tool {name!r}"
         self._parts: dict[object, Kept] = {}
-        self.declared: Any = schema
-        self.arguments: Schema | None = None
-        if not strict:
-            self.text = _ANY_OBJECT
-            return
-        schema = closed(schema)
-        try:
-            self.text = canonical(schema)
-        except GrammarError:
-            check_size(schema, f"tool {name!r}")  # raises a better error if size is the cause
-            raise
-        if not is_small(self.text):
-            check_size(schema, f"tool {name!r}")
-        if '"$ref"' in self.text:
+        self._is_small = is_small(source)
+        if strict:
+            if not self._is_small:
+                check_size(self.declared, self.what)
+            if '"$ref"' in source or '"allOf"' in source:
+                self.arguments  # noqa: B018  # raises for a wrong reference
+
+    @cached_property
+    def declared(self) -> Any:
+        """The schema that the tool has."""
+        return loads(self.source)
+
+    @cached_property
+    def arguments(self) -> Schema | None:
+        """The schema that they must fit. None if any object is allowed."""
+        if not self.strict:
+            return None
+        schema = closed(self.declared) if self.plain is None else self.plain
+        if '"$ref"' in self.source:
             schema = with_definitions(schema)
-        self.arguments = Schema(schema, schema, what=self.what)
+        return Schema(schema, schema, what=self.what)
+
+    @cached_property
+    def plain(self) -> dict[str, Any] | None:
+        """The schema of arguments that must fit, if it is plain."""
+        return plain(closed(self.declared)) if self.strict and self._is_small else None
+
+    @cached_property
+    def text(self) -> str:
+        """The schema of the arguments, or that of any object, as JSON."""
+        if not self.strict:
+            return _ANY_OBJECT
+        return canonical(closed(self.declared) if self.plain is None else self.plain)
 
     def any_object(self) -> Function:
         """The same tool, with any object as its arguments."""
         return function_of(self.name, self.declared, False, self.order)
 
-    def kept(self, key: object, make: Callable[[Function], Node]) -> Kept:
-        """What this makes of the tool. It is made once for each key."""
+    def can_be_written(self, without: tuple[str, ...]) -> bool:
+        """Is it sure that each format can write this? without: strings that values must not contain."""
+        return self.plain is not None and not any(one in self.source for one in in_quotes(without))
+
+    def kept(self, key: object, make: Callable[[Function], Node], *, later: bool) -> Kept:
+        """What this makes of the tool. It is made once for each key. later: on first use, because it cannot fail?"""
         found = self._parts.get(key)
         if found is None:
             while len(self._parts) >= _MOST_PARTS:
                 self._parts.pop(next(iter(self._parts)), None)
-            if self.arguments is not None:
-                self.arguments.written[0] = 0
-            found = self._parts[key] = Kept(make(self))
+            found = Kept(partial(self._made, make))
+            if not later:
+                found.part  # noqa: B018  # raises now
+            self._parts[key] = found
         return found
+
+    def _made(self, make: Callable[[Function], Node]) -> Node:
+        if self.arguments is not None:
+            self.arguments.written[0] = 0
+        return make(self)
 
     @property
     def required(self) -> frozenset[str]:
@@ -110,18 +135,21 @@ _functions: dict[tuple[str, str, bool, str], Function] = {}
 def function_of(name: str, schema: Any, strict: bool, order: str) -> Function:
     """The `Function` of a tool. The last ones are remembered, with their parts of grammars.
 
-    Raises GrammarError as `Function` does.
+    Raises GrammarError as `Function` does, and for a schema that is not JSON and that arguments must fit.
     """
     try:
         text = canonical(schema)
     except GrammarError:
-        return Function(name, schema, strict, order)  # which may need no JSON, or raises a better error
-    if len(text) > _MOST_TEXT:
-        return Function(name, schema, strict, order)
+        if strict:
+            check_size(schema, f"tool {name!r}")  # raises a better error if size is the cause
+            raise
+        text = "{}"
     key = (name, text, strict, order)
     found = _functions.get(key)
     if found is None:
-        found = Function(name, loads(text), strict, order)  # a copy: the caller's schema may change
+        found = Function(name, text, strict, order)
+        if len(text) > _MOST_TEXT:
+            return found
         while len(_functions) >= _MOST_FUNCTIONS:
             _functions.pop(next(iter(_functions)), None)
         _functions[key] = found
@@ -154,16 +182,17 @@ def members_of(
     A member whose schema contains itself can be left out where it would have no end.
     """
     made: dict[str, Node] = {}
+    required = schema.required
     for name, inner in schema.properties.items():
         try:
             made[name] = part(name, schema.part(inner, name))
         except RecursiveError:
-            if name in schema.required:
+            if name in required:
                 raise
     names = tuple(made)
     ways = []
     for order in (names,) if orders is None else orders(names):
-        ways.append(_in_order([(name in schema.required, made[name]) for name in order], between))
+        ways.append(_in_order([(name in required, made[name]) for name in order], between))
     return either(*ways)
 
 
@@ -351,22 +380,24 @@ def pairs_of(row_: Format, function: Function, key: Node, after: Node) -> Node:
 
 
 @per_row
-def _values_by_type(row_: Format) -> dict[str, Node]:
+def _plain_values(row_: Format) -> dict[str, Node]:
     return {}
 
 
 def _shared(row_: Format, schema: Schema, make: Callable[[Schema], Node]) -> Node:
-    """What a format makes of a value. It is the same for all values of a type that have no other keyword."""
-    known, kind = _values_by_type(row_), schema.only_type
-    if kind not in _SCALARS:
+    """What a format makes of a value. It is made once for all values whose schemas say the same and are plain."""
+    kept = plain(schema.node)
+    if kept is None:
         return make(schema)
-    found = known.get(kind)
+    known, key = _plain_values(row_), canonical(kept)
+    found = known.get(key)
     if found is None:
-        found = known[kind] = make(schema)
+        while len(known) >= _MOST_VALUES:
+            known.pop(next(iter(known)), None)
+        found = known[key] = make(schema)
     return found
 
 
-_SCALARS = frozenset(("string", "integer", "number", "boolean", "null"))
 _JSON_TYPES = ("integer", "number", "boolean", "array", "object", "null")
 
 

@@ -127,19 +127,20 @@ class Calls:
         one = row(Space(), call)
         return some(one, 1) if self.parallel else one
 
-    def _kept(self, function: Function, make: Callable[[Function], Node]) -> Kept:
-        """The part of a tool, which other grammars have, too."""
-        return function.kept((self._markup, make.__name__), make)
+    def _kept(self, function: Function, make: Callable[[Function], Node], *, is_json: bool = False) -> Kept:
+        """The part of a tool, which other grammars have, too. is_json: are its arguments JSON?"""
+        later = is_json or function.can_be_written(self._endings)
+        return function.kept((self._markup, make.__name__), make, later=later)
 
     # --- a call in tags ---
 
     def _tagged(self) -> Node | None:
         """A call in tags. None if no tool can be called in this way."""
         assert self.row.call is not None
-        ways = []
+        ways, is_json = [], self.row.pair is None and self.row.element is None
         for function in self.functions:
             try:
-                ways.append(self._kept(function, self._call))
+                ways.append(self._kept(function, self._call, is_json=is_json))
             except GrammarError:
                 if self.row.wrapped is not True:
                     raise
@@ -195,7 +196,7 @@ class Calls:
     def _wrapped(self, *, one_object: bool = False) -> Node:
         """one_object: there is no second object outside of an array."""
         before, after = ((), ()) if "*" in self.row.members else _members(self.row)[:2]
-        ways = either(*(self._kept(function, self._wrapper) for function in self.functions))
+        ways = either(*(self._kept(function, self._wrapper, is_json=True) for function in self.functions))
         one = row(Lit("{"), Space(), *before, ways, *after, Space(), Lit("}"))
         if one_object and self.row.pair is not None:
             return row(Space(), one)

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from ..errors import GrammarError
 from .patterns import rewritten, sized
-from .schemas import NOTES, canonical, loads, target
+from .schemas import NOTES, canonical, loads, plain, target
 
 __all__ = ["Fitted", "are_apart", "fitted", "is_typed"]
 
@@ -58,41 +58,11 @@ def fitted(text: str, backend: Literal["xgrammar", "llguidance"], without: tuple
     without: strings that strings in quotes must not contain.
     """
     schema = loads(text)
-    if _is_plain(schema):
-        return Fitted(schema, text, ())
+    if (kept := plain(schema)) is not None:
+        return Fitted(kept, text, ())
     writer = _Writer(schema, backend, without)
     made = writer.fit(schema, ())
     return Fitted(made, canonical(made), tuple(dict.fromkeys(writer.lost)))
-
-
-def _is_plain(node: Any) -> bool:
-    """Has the schema only what each backend keeps as it is? Most schemas are of this kind."""
-    if type(node) is not dict:
-        return False
-    kind, keywords = node.get("type"), node.keys()
-    if kind == "object":
-        members = node.get("properties")
-        if not members or type(members) is not dict or node.get("additionalProperties", False) is not False:
-            return False
-        return (
-            keywords <= _OF_PLAIN_OBJECTS
-            and members.keys() >= set(_list(node.get("required")))
-            and all(map(_is_plain, members.values()))
-        )
-    if kind == "array":
-        return keywords <= _OF_PLAIN_ARRAYS and _is_plain(node.get("items"))
-    if "enum" in node:
-        values = node["enum"]
-        words = type(values) is list and values and all(type(one) is str for one in values)
-        return bool(words) and kind in ("string", None) and keywords <= _OF_PLAIN_ENUMS
-    return type(kind) is str and kind in _PLAIN and keywords <= _OF_PLAIN_VALUES
-
-
-_PLAIN = frozenset(("string", "integer", "number", "boolean", "null"))
-_OF_PLAIN_VALUES = (NOTES - {"$defs", "definitions"}) | {"type"}
-_OF_PLAIN_ENUMS = _OF_PLAIN_VALUES | {"enum"}
-_OF_PLAIN_ARRAYS = _OF_PLAIN_VALUES | {"items"}
-_OF_PLAIN_OBJECTS = _OF_PLAIN_VALUES | {"properties", "required", "additionalProperties"}
 
 
 def is_typed(value: Any, kind: Any) -> bool:

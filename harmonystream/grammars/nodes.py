@@ -7,8 +7,8 @@ several times. Nodes are compared by identity, so that a renderer writes a share
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -121,15 +121,24 @@ class Rep:
     most: int | None = None
 
 
-@dataclass(eq=False, slots=True)
 class Kept:
-    """A part that belongs to one tool, and that several grammars have.
+    """A part that belongs to one tool, and that several grammars have. It is made on first use.
 
     texts: what a renderer has made of it, by the renderer's key, and what is lost in it.
     """
 
-    part: Node
-    texts: dict[object, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
+    __slots__ = ("_make", "_part", "texts")
+
+    def __init__(self, make: Callable[[], Node]) -> None:
+        self._make = make
+        self._part: Node | None = None
+        self.texts: dict[object, tuple[str, tuple[str, ...]]] = {}
+
+    @property
+    def part(self) -> Node:
+        if self._part is None:
+            self._part = self._make()
+        return self._part
 
 
 Node: TypeAlias = "Lit | Mark | Space | Json | Text | Regex | Seq | Or | Rep | Kept"

@@ -17,6 +17,8 @@ __all__ = [
     "closed",
     "is_small",
     "loads",
+    "plain",
+    "quoted",
     "target",
     "text_alone",
     "value_text",
@@ -70,7 +72,11 @@ except ImportError:  # it is only faster
 
 def value_text(value: Any) -> str:
     """A value of an enum, as JSON."""
-    return json.dumps(value, ensure_ascii=False)
+    return quoted(value) if type(value) is str else json.dumps(value, ensure_ascii=False)
+
+
+quoted = json.encoder.encode_basestring
+"""A string as JSON."""
 
 
 def closed(schema: Any) -> Any:
@@ -96,6 +102,55 @@ def check_size(schema: Any, what: str) -> None:
             raise GrammarError(f"the schema of {what} is {size}")
         inner = node.values() if isinstance(node, Mapping) else node if isinstance(node, (list, tuple)) else ()
         waiting += [(one, depth + 1) for one in inner]
+
+
+def plain(schema: Any) -> dict[str, Any] | None:
+    """The schema without notes, if each backend and each format keep what is left as it is. None: they may not.
+
+    Most schemas are of this kind: types, enums of strings, arrays, and objects with declared members.
+    """
+    if type(schema) is not dict:
+        return None
+    kind, keywords = schema.get("type"), schema.keys()
+    if kind == "object":
+        return _plain_object(schema) if keywords <= _OF_PLAIN_OBJECTS else None
+    if kind == "array":
+        item = plain(schema.get("items")) if keywords <= _OF_PLAIN_ARRAYS else None
+        return None if item is None else {"type": "array", "items": item}
+    if "enum" in schema:
+        values = schema["enum"]
+        if type(values) is not list or not values or kind not in ("string", None) or not keywords <= _OF_PLAIN_ENUMS:
+            return None
+        if not all(type(one) is str for one in values):
+            return None
+        return {"enum": values} if kind is None else {"type": "string", "enum": values}
+    return _ONLY_TYPES.get(kind) if type(kind) is str and keywords <= _OF_PLAIN_VALUES else None
+
+
+def _plain_object(schema: dict[str, Any]) -> dict[str, Any] | None:
+    members, required = schema.get("properties"), schema.get("required", [])
+    if not members or type(members) is not dict or type(required) is not list:
+        return None
+    if schema.get("additionalProperties", False) is not False:
+        return None
+    if not all(type(name) is str and name in members for name in required):
+        return None
+    kept: dict[str, Any] = {}
+    for name, member in members.items():
+        found = kept[name] = plain(member)
+        if found is None:
+            return None
+    made = {"type": "object", "properties": kept, "required": required}
+    if "additionalProperties" in schema:
+        made["additionalProperties"] = False
+    return made
+
+
+_ONLY_TYPES = {kind: {"type": kind} for kind in ("string", "integer", "number", "boolean", "null")}
+_OF_PLAIN_VALUES = (NOTES - {*_DEFINITIONS}) | {"type"}
+_OF_PLAIN_ENUMS = _OF_PLAIN_VALUES | {"enum"}
+_OF_PLAIN_ARRAYS = _OF_PLAIN_VALUES | {"items"}
+_OF_PLAIN_OBJECTS = _OF_PLAIN_VALUES | {"properties", "required", "additionalProperties"}
 
 
 class Schema:
@@ -180,12 +235,6 @@ class Schema:
     def keywords(self) -> frozenset[str]:
         """Those that say what a value is."""
         return frozenset(self.node) - NOTES if isinstance(self.node, Mapping) else frozenset()
-
-    @property
-    def only_type(self) -> str:
-        """Its type, if it says nothing else about the value, and "" otherwise."""
-        kind = self.node.get("type") if isinstance(self.node, dict) else None
-        return kind if isinstance(kind, str) and len(self.node.keys() - NOTES) == 1 else ""
 
     def values(self) -> Sequence[Any] | None:
         """The only values that are allowed. None: it does not list them."""
