@@ -219,8 +219,8 @@ def _in_order(made: Sequence[tuple[bool, Node]], between: Node) -> Node:
 
 def json_of(function: Function, without: tuple[str, ...] = ()) -> Node:
     """One JSON object. without: strings that its strings must not contain."""
-    names = function.arguments.properties if function.arguments is not None else ()
-    return Json(function.text, without, function.order == "any" and len(names) > 1, function.what)
+    names = function.arguments.properties if function.order == "any" and function.arguments is not None else ()
+    return Json(function.text, without, len(names) > 1, function.what, function.plain)
 
 
 def _json(schema: Schema, without: tuple[str, ...]) -> Json:

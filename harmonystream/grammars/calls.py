@@ -162,25 +162,10 @@ class Calls:
         name: Node = Lit(function.name)
         if self.row.name_as == "id":
             name = row(Lit(f"functions.{function.name}:"), INDEX)
-        end = self._end_of_name(middle)
-        body = row(end, self._body(function), Mark(closer))
+        body = row(_end_of_name(self.row), self._body(function), Mark(closer))
         if self.row.empty_call and not function.required:
             body = either(Mark(self.row.empty_call), body)
         return row(name, body)
-
-    def _end_of_name(self, middle: str) -> Node:
-        """The part between the name and the body."""
-        assert self.row.call is not None
-        numbered = _numbered(_spellings(self.row.call[1]))
-        if numbered is not None:
-            return numbered
-        if middle and self.row.attribute:
-            return either(Mark(middle), row(Lit(first(self.row.attribute)), INDEX, Mark(middle)))
-        if middle and self.row.call_id:
-            return either(Mark(middle), row(Mark(first(self.row.call_id)), ID, Mark(middle)))
-        if middle:
-            return Mark(middle)
-        return maybe(Lit("\n")) if self.row.pair is not None else EMPTY
 
     def _body(self, function: Function) -> Node:
         if self.row.pair is not None:
@@ -236,6 +221,23 @@ class Calls:
     def _object(self, function: Function) -> Node:
         prefix = "call:" if self.row.name_as == "call" else ""
         return row(Lit(prefix + function.name), objects_of(self.row, function))
+
+
+@per_row
+def _end_of_name(row_: Format) -> Node:
+    """The part of a call between the name and the body."""
+    assert row_.call is not None
+    middle = first(row_.call[1])
+    numbered = _numbered(_spellings(row_.call[1]))
+    if numbered is not None:
+        return numbered
+    if middle and row_.attribute:
+        return either(Mark(middle), row(Lit(first(row_.attribute)), INDEX, Mark(middle)))
+    if middle and row_.call_id:
+        return either(Mark(middle), row(Mark(first(row_.call_id)), ID, Mark(middle)))
+    if middle:
+        return Mark(middle)
+    return maybe(Lit("\n")) if row_.pair is not None else EMPTY
 
 
 @per_row

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 __all__ = [
     "EMPTY",
@@ -70,13 +70,14 @@ class Json:
     """JSON that fits this schema, which is JSON text.
 
     without: strings that must not begin in its strings, as they are written. any_order: may its members have any order?
-    This does not apply to nested members. what: the value's name in errors.
+    This does not apply to nested members. what: the value's name in errors. plain: the same schema, if it is plain.
     """
 
     schema: str
     without: tuple[str, ...] = ()
     any_order: bool = False
     what: str = ""
+    plain: dict[str, Any] | None = None
 
 
 @dataclass(eq=False, slots=True)

@@ -112,6 +112,8 @@ def plain(schema: Any) -> dict[str, Any] | None:
     if type(schema) is not dict:
         return None
     kind, keywords = schema.get("type"), schema.keys()
+    if type(kind) is str and keywords <= _OF_PLAIN_VALUES:
+        return _ONLY_TYPES.get(kind)
     if kind == "object":
         return _plain_object(schema) if keywords <= _OF_PLAIN_OBJECTS else None
     if kind == "array":
@@ -119,21 +121,16 @@ def plain(schema: Any) -> dict[str, Any] | None:
         return None if item is None else {"type": "array", "items": item}
     if "enum" in schema:
         values = schema["enum"]
-        if type(values) is not list or not values or kind not in ("string", None) or not keywords <= _OF_PLAIN_ENUMS:
-            return None
-        if not all(type(one) is str for one in values):
-            return None
-        return {"enum": values} if kind is None else {"type": "string", "enum": values}
-    return _ONLY_TYPES.get(kind) if type(kind) is str and keywords <= _OF_PLAIN_VALUES else None
+        if kind in ("string", None) and keywords <= _OF_PLAIN_ENUMS and _are_strings(values) and values:
+            return {"enum": values} if kind is None else {"type": "string", "enum": values}
+    return None
 
 
 def _plain_object(schema: dict[str, Any]) -> dict[str, Any] | None:
     members, required = schema.get("properties"), schema.get("required", [])
-    if not members or type(members) is not dict or type(required) is not list:
+    if not members or type(members) is not dict or schema.get("additionalProperties", False) is not False:
         return None
-    if schema.get("additionalProperties", False) is not False:
-        return None
-    if not all(type(name) is str and name in members for name in required):
+    if not _are_strings(required) or not members.keys() >= set(required):
         return None
     kept: dict[str, Any] = {}
     for name, member in members.items():
@@ -146,6 +143,11 @@ def _plain_object(schema: dict[str, Any]) -> dict[str, Any] | None:
     return made
 
 
+def _are_strings(values: Any) -> bool:
+    return type(values) is list and set(map(type, values)) <= _STRINGS
+
+
+_STRINGS = {str}
 _ONLY_TYPES = {kind: {"type": kind} for kind in ("string", "integer", "number", "boolean", "null")}
 _OF_PLAIN_VALUES = (NOTES - {*_DEFINITIONS}) | {"type"}
 _OF_PLAIN_ENUMS = _OF_PLAIN_VALUES | {"enum"}

@@ -76,12 +76,14 @@ class _Writer:
                 return [sequence(())]
             case Seq(parts=parts):
                 return self._several("sequence", parts)
-            case Json(schema=schema, without=without, any_order=any_order, what=what):
-                without = in_quotes((*without, *self.control))
-                found = fitted(schema, "xgrammar", without)
-                for keyword, place in found.lost:
-                    self.lose(f"xgrammar does not keep {keyword!r} of {what}{place}")
-                return [json_tag(found.schema, _cut(without, _IN_STRINGS), any_order)]
+            case Json(any_order=any_order, plain=schema):
+                without = in_quotes((*node.without, *self.control))
+                if schema is None:
+                    found = fitted(node.schema, "xgrammar", without)
+                    schema = found.schema
+                    for keyword, place in found.lost:
+                        self.lose(f"xgrammar does not keep {keyword!r} of {node.what}{place}")
+                return json_tag(schema, _cut(without, _IN_STRINGS), any_order)
             case Kept():
                 return [self._kept(node)]
             case Or(parts=parts):
