@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any
 
 from .json_rules import JSON_NEVER, JsonRules
@@ -82,7 +83,7 @@ class _Writer(JsonRules):
     # --- JSON ---
 
     def literal(self, text: str) -> str:
-        return '"' + "".join(_ESCAPES.get(character, character) for character in text) + '"'
+        return f'"{text.translate(_ESCAPED)}"'
 
     def number(self, kind: str) -> str:
         integer = self.rule("integer", lambda: _INTEGER)
@@ -118,6 +119,7 @@ class _Writer(JsonRules):
         return self.any(str(kind), without)
 
 
+@lru_cache(256)
 def _automaton(name: str, without: tuple[str, ...], never: str) -> list[tuple[str, str]]:
     """The states of the automaton that searches for these strings: each one's name and ways to continue.
 
@@ -158,3 +160,4 @@ def _in_class(character: str) -> str:
 
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_ESCAPED = str.maketrans(_ESCAPES)

@@ -59,9 +59,7 @@ class Messages:
     def whole(self, choice: str, answer: object, *, reasons: bool, may_reason: bool) -> Node:
         """reasons: does the prompt end inside an analysis message? may_reason: may there be such messages?"""
         key = markup_of(self.row)
-        ends: list[Node] = [] if choice == "none" else [
-            one.kept(key, self._call, later=True) for one in self.functions
-        ]
+        ends: list[Node] = [] if choice == "none" else [one.kept(key, self._call, later=True) for one in self.functions]
         if choice != "required":
             ends.append(self._final(answer))
         before = [self._message("analysis")] if may_reason else []

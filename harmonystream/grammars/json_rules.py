@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .kept import are_apart, is_typed
 from .patterns import rewritten
-from .schemas import NOTES, target, value_text
+from .schemas import NOTES, loads, target, value_text
 
 __all__ = ["JSON_NEVER", "JsonRules"]
 
@@ -17,6 +16,7 @@ _KNOWN = NOTES | {
     *("type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "oneOf", "minItems"),
     *("maxItems", "minLength", "maxLength", "pattern"),
 }
+_SCALARS = ("string", "integer", "number", "boolean", "null")
 _OF_KINDS = {
     "object": frozenset(("properties", "required", "additionalProperties")),
     "array": frozenset(("items", "minItems", "maxItems")),
@@ -114,7 +114,7 @@ class JsonRules(ABC):
 
     def whole(self, text: str, without: tuple[str, ...], any_order: bool) -> str:
         """What fits this schema, which is JSON text. any_order: its members may have any order, if they are few."""
-        schema = self.root = json.loads(text)
+        schema = self.root = loads(text)
         self.text = text
         kept = not any_order or len(schema["properties"]) > self.most_ordered or schema.keys() - _KNOWN
         if kept:
@@ -150,6 +150,8 @@ class JsonRules(ABC):
         """What fits this schema."""
         if schema is True or schema == {}:
             return self.any("value", without)
+        if type(schema) is dict and len(schema) == 1 and schema.get("type") in _SCALARS:
+            return self.any(schema["type"], without)
         if not isinstance(schema, Mapping) or len(path) > _MOST_DEPTH:
             return self.unknown(f"a schema at {'.'.join(path) or 'the top'}", schema, without)
         if "$ref" in schema and not schema.keys() - NOTES - {"$ref"}:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
 from typing import Any
 
 from .json_rules import JSON_NEVER, JsonRules
 from .kept import fitted
 from .nodes import Json, Kept, Lit, Mark, Node, Or, Regex, Rep, Seq, Space, Text, in_quotes
 from .patterns import rewritten
-from .schemas import text_alone
+from .schemas import quoted, text_alone
 from .structural_tag import Pieces
 
 __all__ = ["lark"]
@@ -55,7 +55,7 @@ class _Writer(JsonRules):
     def _expression(self, node: Node) -> str:
         match node:
             case Lit(text=text):
-                return _quoted(text)
+                return quoted(text)
             case Mark(text=text):
                 return " ".join(map(_piece, self.pieces.of(text)))
             case Seq(parts=parts):
@@ -82,66 +82,68 @@ class _Writer(JsonRules):
                 return self._terminal(f"/{pattern}/")
         raise TypeError(node)
 
-    def _sequence(self, parts: Sequence[Node]) -> str:
+    def _sequence(self, parts: Iterable[Node]) -> str:
+        """Parts, one after the other.
+
+        A lexer takes the longest lexeme and does not go back. So a text and the string that ends it are one lexeme, and
+        so are white space and what follows it where another lexeme may begin with white space.
+        """
         made: list[str] = []
-        parts = [one for part in parts for one in _flat(part)]
-        for at, part in enumerate(parts):
-            if isinstance(part, (Space, Text)):
-                return " ".join([*made, self._ended(part, parts[at + 1 :])])
-            made.append(self.expression(part))
+        parts = list(_flat(parts))
+        at = 0
+        while at < len(parts):
+            part = parts[at]
+            at += 1
+            if not isinstance(part, (Space, Text)):
+                made.append(self.expression(part))
+                continue
+            is_apart = isinstance(part, Space) and at > 1 and isinstance(parts[at - 2], (Lit, Mark, Json))
+            while at < len(parts) and isinstance(parts[at], Space):
+                at += 1  # text includes white space, and two white spaces in a row are one
+            end = self._end(parts[at]) if at < len(parts) else []
+            if end:
+                made += [self._with_end(part, end[0]), *end[1:]]
+                at += 1
+            elif at < len(parts) and isinstance(parts[at], (Or, Rep)) and not (is_apart and _is_apart(parts[at:])):
+                made.append(self._choice(part, parts[at:]))
+                break
+            else:
+                made.append(self.expression(part))
         return " ".join(made) or '""'
 
-    def _ended(self, part: Space | Text, after: Sequence[Node]) -> str:
-        """White space or text, and what follows it.
+    def _end(self, node: Node) -> list[str]:
+        """The characters that end a text, and the rest of the node after them. Empty: it begins with something else."""
+        if isinstance(node, Lit):
+            return [node.text]
+        pieces = self.pieces.of(node.text) if isinstance(node, Mark) else (0,)
+        return [pieces[0], *map(_piece, pieces[1:])] if isinstance(pieces[0], str) else []
 
-        A lexer takes the longest lexeme and does not go back. So a text and the string that ends it are one lexeme. If
-        different things may follow a text, each has a lexeme of its own.
+    def _choice(self, part: Space | Text, after: Sequence[Node]) -> str:
+        """A rule for white space or text, and what may follow it. Each way has a lexeme of its own.
+
+        after: a choice or a repetition, and what follows it. Repetitions return to their own rule.
         """
-        if not after:
-            return self.expression(part)
         first, rest = after[0], after[1:]
-        match first:
-            case Lit(text=text):
-                return " ".join([self._with_end(part, text), *self._rest(rest)])
-            case Mark(text=text):
-                pieces = self.pieces.of(text)
-                if isinstance(pieces[0], str):
-                    made = [self._with_end(part, pieces[0]), *map(_piece, pieces[1:])]
-                else:
-                    made = [self.expression(part), *map(_piece, pieces)]
-                return " ".join([*made, *self._rest(rest)])
-            case Seq(parts=parts):
-                return self._ended(part, [*parts, *rest])
-            case Kept(part=kept):
-                return self._ended(part, [kept, *rest])
-            case Or(parts=parts):
-                return self._ways(part, after, [[one, *rest] for one in parts])
-            case Rep(part=inner, least=least, most=most):
-                loop = self.loops.setdefault(inner, Rep(inner))
-                ways = [[inner, *rest] if most == 1 else [inner, loop, *rest]]
-                return self._ways(
-                    part, [loop, *rest] if (least, most) == (0, None) else after, [*ways, rest][: 2 - least]
-                )
-            case Space():
-                return self._ended(part, rest)  # text includes white space, and two white spaces in a row are one
-        return " ".join([self.expression(part), *self._rest(after)])
-
-    def _ways(self, part: Space | Text, after: Sequence[Node], ways: Sequence[Sequence[Node]]) -> str:
-        """A rule for white space or text, and what may follow it. Repetitions return to their own rule."""
+        ways: list[Sequence[Node]]
+        if isinstance(first, Or):
+            ways = [[one, *rest] for one in first.parts]
+        else:
+            assert isinstance(first, Rep)
+            inner, loop = first.part, self.loops.setdefault(first.part, Rep(first.part))
+            ways = [[inner, *rest] if first.most == 1 else [inner, loop, *rest], rest][: 2 - first.least]
+            if (first.least, first.most) == (0, None):
+                after = [loop, *rest]
         key = (part.most if isinstance(part, Space) else (part.without, part.plain, part.pattern), *after)
         name = self.names.get(key)
         if name is None:
             name = self.names[key] = f"r{len(self.names)}"
-            self.definitions[name] = " | ".join([self._ended(part, way) for way in ways])
+            self.definitions[name] = " | ".join([self._sequence([part, *way]) for way in ways])
         return name
-
-    def _rest(self, parts: Sequence[Node]) -> list[str]:
-        return [self._sequence(parts)] if parts else []
 
     def _with_end(self, part: Space | Text, end: str) -> str:
         if isinstance(part, Space):
-            return self._terminal(f"/{_SPACE}{{0,{part.most}}}/ {_quoted(end)}")
-        return self._terminal(f"{self._terminal(self._text(part))} {_quoted(end)}")
+            return self._terminal(f"/{_SPACE}{{0,{part.most}}}/ {quoted(end)}")
+        return self._terminal(f"{self._terminal(self._text(part))} {quoted(end)}")
 
     def _text(self, text: Text) -> str:
         body = f"/{text.pattern or '(?s:.*)'}/" + _excluding(self._excluded(text.without))
@@ -164,7 +166,7 @@ class _Writer(JsonRules):
             made = self.schemas[key] = self._rule(self.whole(schema, without, any_order))
         return made
 
-    @property
+    @cached_property
     def space(self) -> str:  # type: ignore[override]
         return self._terminal(f"/{_SPACE}{{1,16}}/") + "?"
 
@@ -177,7 +179,7 @@ class _Writer(JsonRules):
         return name
 
     def literal(self, text: str) -> str:
-        return _quoted(text)
+        return quoted(text)
 
     def number(self, kind: str) -> str:
         fraction = "" if kind == "integer" else "(\\.[0-9]{1,16})?([eE][+-]?[0-9]{1,2})?"
@@ -191,7 +193,7 @@ class _Writer(JsonRules):
         return self._terminal(f'/"({found.text})"/{sizes}' + _excluding(without))
 
     def string(self, without: tuple[str, ...], least: int = 0, most: int | None = None) -> str:
-        return self._terminal(f'/"({_UNIT}){_sizes(least, most)}"/' + _excluding(without))
+        return self._terminal(_string(without, least, most))
 
     def unknown(self, what: str, schema: Any, without: tuple[str, ...], keywords: Iterable[str] = ()) -> str:
         """llguidance's own JSON. Its strings may contain anything, so it is not used where that matters."""
@@ -218,11 +220,41 @@ class _Writer(JsonRules):
         return name
 
 
-def _flat(part: Node) -> Sequence[Node]:
-    """The same, as parts of a sequence: text at the end of a tool's part is one lexeme with what follows it."""
-    while isinstance(part, Kept):
-        part = part.part
-    return part.parts if isinstance(part, Seq) else (part,)
+def _flat(parts: Iterable[Node]) -> Iterator[Node]:
+    """The same, without sequences in sequences: text at the end of a tool's part is one lexeme with what follows it."""
+    for part in parts:
+        if isinstance(part, Kept):
+            yield from _flat((part.part,))
+        elif isinstance(part, Seq):
+            yield from _flat(part.parts)
+        else:
+            yield part
+
+
+def _is_apart(parts: Sequence[Node]) -> bool:
+    """Is it sure that these parts do not begin with white space, so that a lexer knows where white space ends?"""
+    if not parts:
+        return False
+    first, rest = parts[0], parts[1:]
+    match first:
+        case Lit(text=text) | Mark(text=text):
+            return not text[:1].isspace()
+        case Json() | Regex():
+            return True
+        case Seq(parts=inner):
+            return _is_apart((*inner, *rest))
+        case Kept(part=part):
+            return _is_apart((part, *rest))
+        case Or(parts=ways):
+            return all(_is_apart((way, *rest)) for way in ways)
+        case Rep(part=part, least=least):
+            return _is_apart((part, *rest)) and (least > 0 or _is_apart(rest))
+    return False
+
+
+@lru_cache(256)
+def _string(without: tuple[str, ...], least: int, most: int | None) -> str:
+    return f'/"({_UNIT}){_sizes(least, most)}"/' + _excluding(without)
 
 
 def _sizes(least: int, most: int | None) -> str:
@@ -240,7 +272,8 @@ def _is_plain(schema: Any) -> bool:
     return kinds <= {"integer", "number", "boolean", "null"}
 
 
-def _excluding(without: Sequence[str]) -> str:
+@lru_cache(256)
+def _excluding(without: tuple[str, ...]) -> str:
     """The end of a terminal that contains none of these strings."""
     if not without:
         return ""
@@ -264,7 +297,4 @@ _KINDS = {(0, 1): "?", (0, None): "*", (1, None): "+"}
 
 
 def _piece(piece: str | int) -> str:
-    return f"<[{piece}]>" if isinstance(piece, int) else _quoted(piece)
-
-
-_quoted = json.encoder.encode_basestring
+    return f"<[{piece}]>" if isinstance(piece, int) else quoted(piece)
