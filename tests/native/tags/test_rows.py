@@ -64,7 +64,7 @@ def test_the_random_calls_of_a_row_are_calls(name: str):
     assert isinstance(row, Format)
     found = []
 
-    @settings(max_examples=60, database=None, derandomize=True)
+    @settings(max_examples=200, database=None, derandomize=True)
     @given(call=calls(row))
     def look(call: str) -> None:
         found.append(bool(hs.parse(call, row, tools=["f", "g"]).tool_calls))
