@@ -304,6 +304,7 @@ class Bodies:
         openers, closers = self.around
         is_open = self.named if self.name_is_open else None
         scan = ObjectScan(self.text, q, self.size, (*openers, *closers), closers, self.is_cut, self.holder, is_open)
+        self.log.spoken.update(scan.kept)
         for i in scan.dropped:
             self.drop_control(i)
         for code, i in scan.noise:
@@ -323,6 +324,7 @@ class Bodies:
         before = scan.members.index(member) if member else len(scan.members)
         held = self.held_members(scan.members[:before], roles)
         unknown = [one for one in held if roles[scan.members.index(one)] == ""]
+        self.unread |= scan.ended == "object" and scan.after_comma and not (member or held)
         if member and unknown:
             self.log.note("ignored-member", held[0].start)
             self.unread |= any(self.may_be_argument(one.key) for one in unknown)

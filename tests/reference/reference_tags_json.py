@@ -142,12 +142,14 @@ class ObjectScan:
         self.python = False  # its first key is in single quotes
         self.members: list[Member] = []
         self.dropped: list[int] = []
+        self.kept: list[int] = []  # control ids that are text
         self.depth = 1
         self.expects = "key"  # then ":", a "value", and ":" again up to the comma; what is not expected is passed over
         self.key = ""
         self.key_indices: list[int] = []
         self.stop = start + 1
         self.stage = "key"  # as it is read: "key", "in key", "colon", "value", "in value", "comma" or "over"
+        self.after_comma = False  # it ended where a key should have come
         self.stray = False  # there is what is not part of an object
         self.noise: list[tuple[str, int]] = []  # what is to be noted of that, or of a key without a value
         self.ended = self.run()
@@ -273,7 +275,7 @@ class ObjectScan:
         ended = ""
         while i < self.limit:
             try:
-                ended = "marker" if not escaped and self.ends_string(i) else ""
+                ended = "marker" if not (escaped and text.is_byte(i)) and self.ends_string(i) else ""
                 if not ended and not escaped and self.ends_line(i):
                     ended = "line"
             except More:
@@ -281,7 +283,10 @@ class ObjectScan:
             if ended or self.is_control_stop(i):
                 ended = ended or "marker"
                 break
-            if not text.is_byte(i):
+            if self.depth > 1 and text.is_a(i, "think_open", "think_close", "drop"):
+                indices.append(i)
+                self.kept.append(i)
+            elif not text.is_byte(i):
                 self.dropped.append(i)
             elif s[i] == self.quote and not escaped:
                 break
@@ -320,6 +325,7 @@ class ObjectScan:
             self.stage = "in value" if self.depth > 1 else "comma"
         elif c == "}":
             self.lacks_value(i)
+            self.after_comma = self.stage == "key"
             self.expects, self.stage = ":", "comma" if self.inner else "over"
             self.inner, was_inner = False, self.inner
             return not was_inner

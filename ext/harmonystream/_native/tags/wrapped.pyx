@@ -353,6 +353,7 @@ cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int f
             if s.error:
                 return
         if found == F_OVER or found == F_ENDED_OVER:
+            g.unread |= expect == X_KEY and not g.begun and call.members == NO_MEMBERS   # after a comma
             at = position_at(s, v, x)
             end_object(s, c, at, False)
             if s.error:
@@ -520,6 +521,7 @@ cdef Py_ssize_t next_first(const View* v, const TagTable* row, Py_ssize_t x, uin
 
 cdef bint step_special(Stream* s, const Context* c, View* v) noexcept nogil:
     """A control or inert id inside the object."""
+    cdef const ObjectScan* o = &s.tags.call.wrapped.object
     cdef uint64_t ends = c.row.follow_call | c.row.roles[CALL_CLOSE]
     cdef int k = -1
     s.tags.line_start = 0
@@ -527,9 +529,11 @@ cdef bint step_special(Stream* s, const Context* c, View* v) noexcept nogil:
         note(s, D_MISSING_CLOSER, s.position)
         if not s.error:
             value_over(s, c)
-            end_object(s, c, s.position, c.row.literals[k].role == STOP or s.tags.call.wrapped.object.in_string)
-    elif v.marks[v.i] & BEGINS_CONTROL and match(v, c.row, v.i, v.n, c.row.by_id, &k) == YES:
-        pass_to(s, c, v, v.i + c.row.literals[k].n)                          # what it marks elsewhere is text here
+            end_object(s, c, s.position, c.row.literals[k].role == STOP or o.in_string)
+    elif o.in_string and o.depth > 1 and v.marks[v.i] & BEGINS_CONTROL and (
+            match(v, c.row, v.i, v.n, c.row.by_id, &k) == YES and (
+            c.row.literals[k].role in (THINK_OPEN, THINK_CLOSE, DROP))):
+        pass_to(s, c, v, v.i + c.row.literals[k].n)                          # a file may contain it
     else:
         drop_special(s, c, v)
     return True
