@@ -219,7 +219,8 @@ class ObjectScan:
         while self.stop < self.limit:
             i = self.stop
             try:
-                if text.at(i, self.limit, *self.markers) or self.is_stop(i):
+                markers = self.markers if text.is_byte(i) else (*SECTION, *CALL)
+                if text.at(i, self.limit, *markers) or self.is_stop(i):
                     return "marker"
             except More:
                 return "limit"
