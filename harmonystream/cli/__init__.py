@@ -31,7 +31,7 @@ Reads what a model generates and shows it as reasoning, content and tool calls.
   harmonystream chat                    talk with a model, with tools
   harmonystream serve                   serve three APIs over HTTP
   harmonystream formats                 which formats there are
-  harmonystream conformance             hold a streaming parser against cases
+  harmonystream conformance             test a streaming parser with cases
   harmonystream COMMAND --help          all about a command, with examples
 """
 

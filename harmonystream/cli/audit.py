@@ -24,9 +24,9 @@ from .show import visible
 __all__ = ["Audit", "Example", "Found", "add_to", "audited", "picture", "run"]
 
 _ABOUT = """\
-Reads many outputs, one per line, and counts in how many of them which rule of
-the format is broken. Each deviation is something that this library repairs,
-and that a parser which does not may turn into lost calls or raw markup.
+Reads many outputs, one per line, and counts how many of them break each rule
+of the format. This library repairs such outputs. A parser that does not repair
+them may lose calls, or show raw markup.
 """
 
 _MORE = """\

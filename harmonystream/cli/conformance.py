@@ -19,8 +19,8 @@ from .read import InputError
 __all__ = ["Program", "add_to", "run"]
 
 _ABOUT = """\
-Holds a streaming parser against cases: an output, cut in several ways, and the
-events that must come of it. Without --against, this library's own parser.
+Tests a streaming parser with cases: an output, cut in several ways, and the
+events that it must give. Without --against, tests this library's own parser.
 """
 
 _MORE = """\
@@ -90,14 +90,14 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     """Adds the subcommand and its options."""
     conformance = commands.add_parser(
         "conformance",
-        help="hold a streaming parser against cases",
+        help="test a streaming parser with cases",
         description=_ABOUT,
         epilog=_MORE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     conformance.set_defaults(run=run)
     way = conformance.add_mutually_exclusive_group()
-    way.add_argument("--against", metavar="CMD", help="the program to hold against the cases")
+    way.add_argument("--against", metavar="CMD", help="the program to test")
     way.add_argument("--answer", action="store_true", help="answer requests on standard input with this library")
     way.add_argument("--list", action="store_true", help="write the cases, one per line, as JSON")
     conformance.add_argument("--cases", metavar="FILE", default=CASES, help="the cases; default: those of this package")
