@@ -97,6 +97,8 @@ class Calls:
         before, after = spelled(opener), spelled(closer)
         if not first(opener) or "" not in _spellings(opener):
             return row(before, inside, EMPTY if is_empty(after) else layout, after)
+        if is_empty(after):
+            return row(maybe(before), inside)
         if "" in _spellings(closer):
             after = maybe(after) if first(closer) else EMPTY
         return either(row(before, inside, EMPTY if is_empty(after) else layout, after), inside)

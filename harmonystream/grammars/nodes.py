@@ -260,11 +260,20 @@ def some(part: Node, least: int = 0) -> Node:
 
 
 def after_space(part: Node) -> Node:
-    """White space before a node, unless it begins with text, which may have any.
+    """White space before a node, unless it begins with text, which may have any, or with white space.
 
-    xgrammar checks each token that begins with white space if it may be both, which takes a tenth of a second.
+    xgrammar checks each token that may be both white space and text, which takes a tenth of a second. So before text
+    that does not begin with white space, there are at most two line breaks.
     """
-    return part if _is_text_first((part,)) else row(Space(), part)
+    if isinstance(part, Or):
+        return either(*map(after_space, part.parts))
+    begin = head(part)
+    if isinstance(begin, Space) or _is_text_first((part,)):
+        return part
+    return row(_LINE_BREAKS if isinstance(begin, Text) and begin.plain else Space(), part)
+
+
+_LINE_BREAKS = maybe(either(Lit("\n\n"), Lit("\n")))
 
 
 def _is_text_first(parts: Sequence[Node]) -> bool:
