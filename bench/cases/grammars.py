@@ -1,4 +1,4 @@
-"""Grammars of 20 tools: of new tools, another one of the same tools, and one that is found again.
+"""Grammars of 20 tools: of new tools and each of its texts, another one of the same tools, and one that is found again.
 
 The times of xgrammar with them, beside its own tags, are in tests/engines/real/built_in_tags.py: xgrammar needs torch.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import count
+from operator import methodcaller
 from typing import Any
 
 import harmonystream as hs
@@ -17,7 +18,8 @@ from harmonystream import grammars
 from harmonystream.tools import Tools
 
 FORMATS = {"harmony": "Harmony", "kimi_k2": "Kimi K2, JSON in tags", "glm": "GLM-4.5, keys and values in tags"}
-MOST_AGAIN = 2  # µs
+MOST_NEW, MOST_AGAIN = 300, 2  # µs
+TEXTS = {"structural_tag": "structural tag", "lark": "Lark", "gbnf": "GBNF"}
 MANY = 1000
 
 
@@ -34,10 +36,16 @@ def tool(number: int) -> dict[str, Any]:
 
 
 def least(work: Callable[[], object], rounds: int) -> float:
+    return least_of(lambda: None, lambda _: work(), rounds)
+
+
+def least_of(prepare: Callable[[], Any], work: Callable[[Any], object], rounds: int) -> float:
+    """The least time of the work, in µs. What it needs is prepared before."""
     times = []
     for _ in range(rounds):
+        made = prepare()
         started = now()
-        work()
+        work(made)
         times.append(now() - started)
     return min(times) / 1e3
 
@@ -46,9 +54,15 @@ def measured(rounds: int) -> Iterator[Row]:
     tools = [tool(number) for number in range(20)]
     known, numbers = Tools(*tools), count()
 
-    def first(format: str) -> str:
+    def forgotten(format: str) -> str:
         grammars.forget()
-        return hs.grammar(format, tools, choice="required").structural_tag()
+        return format
+
+    def made_of(format: str) -> hs.grammars.Grammar:
+        return hs.grammar(format, tools, choice="required")
+
+    def new(format: str) -> hs.grammars.Grammar:
+        return made_of(forgotten(format))
 
     def another(format: str) -> str:
         return hs.grammar(format, tools, choice="required", answer={"const": next(numbers)}).structural_tag()
@@ -58,7 +72,11 @@ def measured(rounds: int) -> Iterator[Row]:
             hs.grammar(format, known, choice="required").structural_tag()
 
     for format, name in FORMATS.items():
-        yield figure(f"A structural tag of 20 tools, {name}: first", least(partial(first, format), rounds), "µs")
+        taken = least_of(partial(forgotten, format), made_of, rounds)
+        yield figure(f"A grammar of 20 new tools, {name}", taken, "µs", at_most=MOST_NEW)
+        for text, language in TEXTS.items():
+            taken = least_of(partial(new, format), methodcaller(text), rounds)
+            yield figure(f"Its {language}, {name}", taken, "µs")
         yield figure(f"A structural tag of 20 tools, {name}: another", least(partial(another, format), rounds), "µs")
         again(format)
         found = least(partial(again, format), rounds) / MANY
