@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from ._native.core.vocab import Vocab
 from ._native.stream.parser import Parser
 from .checks import shown
+from .events import ContentDelta, Event, ReasoningDelta, ToolCallDelta
 from .regions import Region
 from .text_limit import spelled
 
-__all__ = ["StopChecker", "StopStrings", "bytes_of", "stops_of"]
+__all__ = ["StopChecker", "StopStrings", "StopTexts", "bytes_of", "stops_of"]
+
+_DELTAS = {Region.REASONING: ReasoningDelta, Region.CONTENT: ContentDelta, Region.ARGUMENTS: ToolCallDelta}
 
 _UNKNOWN = "�".encode()
 """The bytes for an id that the vocabulary does not have."""
@@ -37,9 +40,9 @@ class StopChecker:
     """The ids of one output up to its first stop string, for a decode loop.
 
     stops: the stop strings of the request: a string, a list, or None.
-    parser: it has read what `take` has returned before `take` is called again. It may be in a `Batch`, or in an
-    emitter.
-    regions: a stop string counts only in tokens of these regions.
+    parser: the parser of the output. It may be in a `Batch`, or in an emitter. The checker forks it, so make the
+    checker before the parser reads anything.
+    regions: a stop string counts only in text of these regions: CONTENT, REASONING, ARGUMENTS.
 
     Raises TypeError or ValueError for invalid stop strings.
     """
@@ -51,39 +54,98 @@ class StopChecker:
         *,
         regions: Collection[Region] = (Region.CONTENT,),
     ) -> None:
-        self._parser, self._regions = parser, regions
-        self._strings = StopStrings(stops_of(stops), parser.vocab)
+        if wrong := [one for one in regions if one not in _DELTAS]:
+            raise ValueError(
+                f"regions are some of CONTENT, REASONING and ARGUMENTS of hs.Region, not {shown(wrong[0])}"
+            )
+        self._ahead = parser.fork()  # it reads an id before `parser` does, and shows what the id belongs to
+        self._texts = StopTexts(stops_of(stops), parser.vocab, regions)
 
     @property
     def found(self) -> str | None:
         """The stop string, once one is found."""
-        return self._strings.found
+        return self._texts.found
 
     def take(self, tid: int, /) -> list[int]:
         """The ids that can be read after the next id: none, one or several.
 
-        An id that may begin a stop string waits for the next one. If a stop string begins inside a token, tokens of one
-        byte each replace the part before it. After a stop string there are no more ids.
+        An id waits while it may begin a stop string, and while it is not known whether it is text. If a stop string
+        begins inside a token, tokens of one byte each replace the part before it. After a stop string there are no
+        more ids.
         """
-        ids: list[int] = []
-        for piece in self._passed(tid, tid):
-            ids += [piece] if isinstance(piece, int) else piece
-        return ids
+        return _flat(self._passed(tid, tid))
 
     def rest(self) -> list[int]:
-        """The ids that still wait. Read them if the output ends without a stop string."""
-        return self._strings.rest()
+        """The ids that still wait, up to a stop string. Read them at the end of the output."""
+        return _flat(self._texts.end(self._ahead.finish()))
 
     def _passed(self, tid: int, piece: Any) -> list[Any]:
         """The pieces that can be passed on after this one, which has the token `tid`."""
-        strings, vocab = self._strings, self._parser.vocab
-        if strings.found is not None:
+        if self._texts.found is not None:
             return []
-        if vocab.is_control(tid):
-            return [*strings.rest(), piece]
-        if strings.holds or self._parser.region in self._regions:
-            return strings.take(bytes_of(vocab, tid), piece)
-        return [piece]
+        return self._texts.take(tid, piece, self._ahead.feed(tid))
+
+
+def _flat(pieces: Iterable[Any]) -> list[int]:
+    ids: list[int] = []
+    for piece in pieces:
+        ids += [piece] if isinstance(piece, int) else piece
+    return ids
+
+
+class StopTexts:
+    """Searches the text of an output of ids for stop strings. What is text, the events of a parser show.
+
+    A tag, a header, or a newline that a tag drops is not text. An id waits until an event shows what it is. This delays
+    nothing: until then, a parser has nothing to say about it.
+    """
+
+    def __init__(self, stops: Sequence[str], vocab: Vocab, regions: Collection[Region]) -> None:
+        self._kinds = tuple(kind for region, kind in _DELTAS.items() if region in regions)
+        self._strings = StopStrings(stops, vocab)
+        self._vocab = vocab
+        self._waiting: deque[tuple[int, int, Any]] = deque()  # the position of an id, the id, and its piece
+        self._read = 0  # how many ids the parser has read
+
+    @property
+    def found(self) -> str | None:
+        return self._strings.found
+
+    def take(self, tid: int, piece: Any, events: Sequence[Event]) -> list[Any]:
+        """The pieces that can be passed on after this one. events: what a parser has said after reading the id."""
+        self._waiting.append((self._read, tid, piece))
+        self._read += 1
+        return self._seen(events)
+
+    def skip(self, count: int) -> None:
+        """The parser has read so many ids that are not searched."""
+        self._read += count
+
+    def end(self, events: Sequence[Event]) -> list[Any]:
+        """The last pieces, up to a stop string. events: those of the parser's `finish`."""
+        return [*self._seen(events), *(self.rest() if self.found is None else ())]
+
+    def rest(self) -> list[Any]:
+        """The pieces that still wait."""
+        rest = [*self._strings.rest(), *(piece for _, _, piece in self._waiting)]
+        self._waiting.clear()
+        return rest
+
+    def _seen(self, events: Sequence[Event]) -> list[Any]:
+        passed: list[Any] = []
+        for event in events:
+            passed += self._before(event.start, False)
+            passed += self._before(event.stop, isinstance(event, self._kinds))
+        return passed
+
+    def _before(self, position: int, is_text: bool) -> list[Any]:
+        """The pieces up to this position, if they are not part of a stop string."""
+        passed: list[Any] = []
+        strings = self._strings
+        while self._waiting and self._waiting[0][0] < position and strings.found is None:
+            _, tid, piece = self._waiting.popleft()
+            passed += strings.take(bytes_of(self._vocab, tid), piece) if is_text else [*strings.rest(), piece]
+        return passed
 
 
 class StopStrings:

@@ -21,7 +21,7 @@ from ..formats.spec import Marker
 from ..grammars import grammar
 from ..prompt import Prompt
 from ..regions import Region
-from ..stop_strings import StopStrings, bytes_of
+from ..stop_strings import StopStrings, StopTexts
 from .outcome import Steered
 
 __all__ = ["Plan", "call_plan", "grammar_plan", "spelling", "steered"]
@@ -225,7 +225,9 @@ class _Course:
     def __init__(self, prompt: Prompt, sampling: Sampling, plan: Plan, stops: Sequence[str]) -> None:
         self._prompt, self._sampling, self._plan = prompt, sampling, plan
         self._parser = prompt.parser()
-        self._stops = StopStrings(stops, self._parser.vocab) if stops else None
+        vocab = self._parser.vocab
+        self._stops = StopStrings(stops, vocab) if stops else None  # for text
+        self._id_stops = StopTexts(stops, vocab, (Region.CONTENT,)) if stops else None
         self.is_stopped = False
         self._ids: list[int] = []
         self._texts: list[str] = []
@@ -287,6 +289,8 @@ class _Course:
         self._counted += len(ids)
         self._counted_size += len(ids)
         self._parser.feed(ids)
+        if self._id_stops is not None:
+            self._id_stops.skip(len(ids))
         return ids
 
     def take(self, items: Sequence[Any]) -> tuple[list[Any], Finished | None]:
@@ -295,38 +299,51 @@ class _Course:
         for item in items:
             if isinstance(item, Finished):
                 self.count(item.usage)
-                return passed + self.rest(), item
+                if self._id_stops is None:
+                    return passed, item
+                passed += _joined(self._id_stops.end(self._parser.finish()))
+                found = self._id_stops.found
+                return passed + self.rest(), item if found is None else replace(item, reason=None, stop=found)
             if isinstance(item, str):
                 passed += self._take_text(item)
             elif isinstance(item, Sampled):
                 passed += self._take_ids(item.ids, item.logprobs)
             else:
                 passed += self._take_ids([item] if isinstance(item, int) else item, None)
-            if self._stops is not None and self._stops.found is not None:
+            if (found := self._found) is not None:
                 self.count(None)
-                return passed, Finished(stop=self._stops.found)
+                return passed, Finished(stop=found)
             if self.is_stopped:
                 return passed + self.rest(), None
         return passed, None
 
     def rest(self) -> list[Any]:
         """Items that were held back because they might have become a stop string."""
-        return [] if self._stops is None else _joined(self._stops.rest())
+        if self._stops is None or self._id_stops is None:
+            return []
+        return _joined([*self._id_stops.rest(), *self._stops.rest()])
+
+    @property
+    def _found(self) -> str | None:
+        """The stop string, once one is found."""
+        if self._stops is None or self._id_stops is None:
+            return None
+        return self._id_stops.found or self._stops.found
 
     def _take_ids(self, ids: Sequence[int], logprobs: Any) -> list[Any]:
         self._as_text = False
-        parser, stops, feed = self._parser, self._stops, self._parser.feed
+        stops, feed = self._id_stops, self._parser.feed
         if not self._looks and stops is None:
             self._ids += ids
             return [ids if logprobs is None else Sampled(ids, logprobs)]
         passed: list[Any] = []
         at = 0
         for at, tid in enumerate(ids):
-            region = parser.region
             self._ids.append(tid)
-            feed(tid)
+            events = feed(tid)
             if stops is not None:
-                passed += self._sieved(tid, None if logprobs is None else logprobs[at], region)
+                one = tid if logprobs is None else Sampled([tid], [logprobs[at]])
+                passed += stops.take(tid, one, events)
                 if stops.found is not None:
                     break
             if self._looks and self._look():
@@ -336,15 +353,6 @@ class _Course:
             return _joined(passed)
         ids = ids[: at + 1]
         return [ids if logprobs is None else Sampled(ids, logprobs[: at + 1])]
-
-    def _sieved(self, tid: int, logprob: Any, region: Region) -> list[Any]:
-        """The tokens that can be passed on after this one, because they are not part of a stop string."""
-        stops, vocab = self._stops, self._parser.vocab
-        assert stops is not None
-        one = tid if logprob is None else Sampled([tid], [logprob])
-        if vocab.is_control(tid):
-            return [*stops.rest(), one]
-        return stops.take(bytes_of(vocab, tid), one) if stops.holds or region is Region.CONTENT else [one]
 
     def _take_text(self, text: str) -> list[str]:
         if self._as_text is None and self._ids:  # the forced output was ids, but this engine gives text

@@ -8,7 +8,7 @@ from typing import Any
 from .._native.stream.parser import Parser
 from ..emit.common.stream import EventStream
 from ..regions import Region
-from ..stop_strings import StopChecker, stops_of
+from ..stop_strings import StopChecker, StopStrings, stops_of
 from .source import Finished, Framed, Sampled
 
 __all__ = ["stopping"]
@@ -26,10 +26,10 @@ def stopping(
     stops: the stop strings of the request. None or an empty list: the whole source is passed on.
     streams: the emitters of the response, as EventStreamResponse takes them. With a list, the source yields
     (choice, item).
-    regions: a stop string counts only in tokens of these regions. Text has no regions, so stop strings are found
-    everywhere in it, even in markers.
+    regions: a stop string counts only in the text of these regions: CONTENT, REASONING, ARGUMENTS. A source of text has
+    no regions, so stop strings are found everywhere in it, even in markers.
 
-    Ids are yielded one by one. Ids that may begin a stop string wait until this is decided. If a stop string begins
+    Ids are yielded one by one. An id waits while it may begin a stop string, or may not be text. If a stop string begins
     inside a token, tokens of one byte each replace the part before it. The usage counts all ids that were read,
     including those of the stop string.
 
@@ -50,24 +50,27 @@ async def _cut(source: AsyncIterable[Any], watches: list[_Watch], several: bool)
                 choice, item = item
             elif isinstance(item, Finished):  # it ends all open choices
                 for choice, watch in enumerate(watches):
-                    for made in watch.rest():
-                        yield (choice, made) if several else made
-                yield item
+                    for made in () if watch.ended else watch.items(item):
+                        if not several or made is not item:
+                            yield (choice, made) if several else made
+                if several:
+                    yield item
                 return
             watch = watches[choice]
             if watch.ended:
                 continue
             for made in watch.items(item):
                 yield (choice, made) if several else made
-            if watch.found is not None:
+            if watch.found is not None and not isinstance(item, Finished):
                 last = all(one.ended for one in watches)
                 end = Finished(stop=watch.found, usage=_usage(watches) if last else None)
                 yield (choice, end) if several else end
             if all(one.ended for one in watches):
                 return
         for choice, watch in enumerate(watches):
-            for made in watch.rest():
-                yield (choice, made) if several else made
+            for made in () if watch.ended else watch.items(Finished()):
+                if made != Finished():
+                    yield (choice, made) if several else made
     finally:
         close = getattr(source, "aclose", None)
         if close is not None:
@@ -84,6 +87,7 @@ class _Watch(StopChecker):
 
     def __init__(self, parser: Parser, stops: Sequence[str], regions: Collection[Region]) -> None:
         super().__init__(stops, parser, regions=regions)
+        self._in_text = StopStrings(stops, parser.vocab)  # for a source of text
         self.read: int | None = 0
         self.ended = False
 
@@ -92,15 +96,22 @@ class _Watch(StopChecker):
         if isinstance(item, Finished):
             self.ended = True
             yield from self.rest()
-            yield item
+            yield item if self.found is None else Finished(stop=self.found, usage=item.usage)
         elif isinstance(item, Framed):
             raise TypeError("stopping() reads tokens or text, not Framed, whose frames have been made")
         elif isinstance(item, (str, bytes)):
             self.read = None
-            yield from self._strings.take(item.encode() if isinstance(item, str) else item, item)
+            yield from self._in_text.take(item.encode() if isinstance(item, str) else item, item)
         else:
             yield from self._ids(item)
         self.ended = self.ended or self.found is not None
+
+    @property
+    def found(self) -> str | None:
+        return super().found or self._in_text.found
+
+    def rest(self) -> list[Any]:
+        return [*super().rest(), *self._in_text.rest()]
 
     def _ids(self, item: Any) -> Iterator[Any]:
         sampled = item if isinstance(item, Sampled) else Sampled(item)

@@ -144,6 +144,28 @@ def test_stop_strings_of_text_and_of_ids_that_nobody_knows():
     assert (items[-1], end.stop) == ([10**6], "x")
 
 
+def test_no_stop_string_is_in_a_call_or_in_newlines_that_a_tag_drops():
+    vocab = hs.vocab.o200k_harmony()
+    row = hs.Format(name="own", think=("<think>", "</think>"), section=("<tool_call>", "</tool_call>"), wrapped=True)
+    prompt = hs.prompts.Prompt("?", [0], row, vocab=vocab)
+    call = '<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>'
+
+    async def collect(ids):
+        async def generate(prompt, sampling):
+            for tid in ids:
+                yield tid
+            yield Finished("stop")
+
+        plan = Plan(budget=50, closes=("</think>",))
+        return [item async for item in steered(generate, prompt, Sampling(), plan, ["\n\n", "name"])]
+
+    for output, found in ((call, None), (f"One.\n{call}", None), ("One.\n\nTwo.", "\n\n")):
+        ids = vocab.encode(f"<think>\nA.\n\nB.\n</think>\n\n{output}")
+        *pieces, end = asyncio.run(collect(ids))
+        passed = [tid for piece in pieces for tid in ([piece] if isinstance(piece, int) else piece)]
+        assert (end.stop, passed == ids) == (found, found is None)
+
+
 def test_what_comes_together_stays_together():
     ids = ids_of("<|channel|>final<|message|>One, two, three, four")
 

@@ -217,15 +217,51 @@ def test_a_decode_loop_reads_what_a_response_reads(text: str, stops: list[str]) 
     for tid in ids:
         taken = checker.take(tid)
         batch.feed_sse([slot], taken, [0, len(taken)])
-    if checker.found is None:
-        rest = checker.rest()
-        batch.feed_sse([slot], rest, [0, len(rest)])
-    else:
+    rest = checker.rest()
+    batch.feed_sse([slot], rest, [0, len(rest)])
+    if checker.found is not None:
         assert checker.take(13225) == []  # nothing follows it
     batch.finish(slot, "stop" if checker.found is None else {"type": "stop", "matched": checker.found})
     choice = stream.response()["choices"][0]
     assert choice["message"]["content"] == made["message"]["content"]
     assert choice.get("stop_reason") == made.get("stop_reason") == checker.found
+
+
+CALL = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
+
+
+@pytest.mark.parametrize(
+    ("output", "stop", "content", "calls", "found"),
+    [
+        ("<think>\nA.\n\nB.\n</think>\n\nOne.\n\nTwo.", "\n\n", "One.", 0, "\n\n"),
+        (CALL, "\n", "", 1, None),
+        (f"Look.\n{CALL}", "name", "Look.", 1, None),
+        (f"Look.\n \n{CALL}", "\n", "Look.", 0, "\n"),
+        (f"Look. STOP{CALL}", "STOP", "Look. ", 0, "STOP"),
+        ("A <tool_call> is text, and so on", "is text", "A <tool_call> ", 0, "is text"),
+        (f"{CALL}\nDone.\nNext", "\nN", "Done.", 1, "\nN"),
+    ],
+)
+def test_tags_headers_and_what_a_tag_drops_have_no_stop_string(
+    output: str, stop: str, content: str, calls: int, found: str | None
+) -> None:
+    """It is known only after these tokens that they are not text."""
+    for ids in (VOCAB.encode(output), ids_of(output)):
+        parser = hs.Parser("hermes", VOCAB, tools=["f"], check_stops=False)
+        checker = hs.inside.StopChecker(stop, parser)
+        events: list[Any] = []
+        for tid in ids:
+            events += parser.feed(checker.take(tid))
+        events += parser.feed(checker.rest())
+        events += parser.finish("stop" if checker.found is None else None)
+        assert checker.found == found
+        assert "".join(event.text for event in events if isinstance(event, hs.ContentDelta)) == content
+        assert sum(isinstance(event, hs.ToolCallEnd) and event.complete for event in events) == calls
+
+        stream = hs.ChatStream(hs.Parser("hermes", VOCAB, tools=["f"], check_stops=False), id="1", model="m", created=0)
+        made = asyncio.run(whole_response(stopping(of(*ids)(), stop, stream), stream))["choices"][0]
+        assert (made["message"]["content"], made.get("stop_reason")) == (content, found)
+        assert len(made["message"].get("tool_calls", ())) == calls
 
 
 def test_a_stop_checker_takes_what_a_request_may_have() -> None:
@@ -234,3 +270,5 @@ def test_a_stop_checker_takes_what_a_request_may_have() -> None:
         hs.inside.StopChecker(5, hs.Parser())  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="at least one character"):
         hs.inside.StopChecker([""], hs.Parser())
+    with pytest.raises(ValueError, match="regions are some of CONTENT, REASONING"):
+        hs.inside.StopChecker("a", hs.Parser(), regions=[hs.Region.HEADER])
