@@ -29,9 +29,9 @@ def stopping(
     regions: a stop string counts only in the text of these regions: CONTENT, REASONING, ARGUMENTS. A source of text has
     no regions, so stop strings are found everywhere in it, even in markers.
 
-    Ids are yielded one by one. An id waits while it may begin a stop string, or may not be text. If a stop string begins
-    inside a token, tokens of one byte each replace the part before it. The usage counts all ids that were read,
-    including those of the stop string.
+    Ids are yielded one by one. An id waits while it may begin a stop string, and until it is known whether it is text.
+    If a stop string begins inside a token, tokens of one byte each replace the part before it. The usage counts all ids
+    that were read, including those of the stop string.
 
     Raises TypeError or ValueError for invalid stop strings, and TypeError for an item that a source may not yield.
     """
