@@ -489,3 +489,27 @@ def test_a_string_of_an_answer_has_no_marker_that_is_dropped(format: str) -> Non
         taken = Gbnf(grammar.gbnf())
         for is_taken in (accepts(grammar.lark(), text), taken.take(text) and taken.may_end):
             assert not is_taken or hs.parse(text, format).content == text
+
+
+def test_lark_has_a_tool_once_where_white_space_precedes_it() -> None:
+    lark = hs.grammar("llama3", [WEATHER], choice="required").lark()
+    assert lark.count("get_weather") == 1
+    call = '{"name": "get_weather", "parameters": {"city": "Oslo"}}'
+    for text in (call, f" {call}; {call}", f"<|python_tag|>[\n  {call},\n  {call}\n]", call.replace(" ", "\n\t ")):
+        assert accepts(lark, text), text
+    assert not accepts(lark, f"{call} {call}")
+
+
+@pytest.mark.parametrize("breaks", ["", "\n", "\n\n"])
+def test_line_breaks_may_come_before_an_answer_that_must_not_begin_like_a_call(breaks: str) -> None:
+    grammar = hs.grammar("xlam", [WEATHER])
+    for text, may in ((f"<think>Hm.</think>{breaks}Hi.", True), (f"<think>Hm.</think>{breaks}[Hi", False)):
+        assert accepts(grammar.lark(), text) is may
+        assert Gbnf(grammar.gbnf()).take(text) is may
+
+
+def test_what_a_format_cannot_write_is_an_error_before_a_text_is_made() -> None:
+    tool = json.loads(json.dumps(WEATHER))
+    tool["function"]["parameters"]["properties"]["city"] = {"enum": ["</parameter>"]}
+    with pytest.raises(GrammarError, match="without quotes"):
+        hs.grammar("minimax_m2", [tool], choice="required")

@@ -14,7 +14,7 @@ from grammar_walks import BACKENDS, accepts, ids_walk, vocab_of
 import harmonystream as hs
 from harmonystream.errors import GrammarError
 from harmonystream.formats import format_of
-from harmonystream.grammars.schemas import Schema, with_definitions
+from harmonystream.grammars.schemas import Schema, plain, with_definitions
 
 POINT = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"], "additionalProperties": False}
 TREE = {"type": "object", "properties": {"v": {"type": "integer"}, "sub": {"$ref": "#/$defs/Tree"}}, "required": ["v"]}
@@ -187,3 +187,32 @@ def test_no_call_in_thoughts_where_none_is_allowed() -> None:
         opener = row.call[0] if isinstance(row.call[0], str) else row.call[0][0]
         for text, allowed in ((f"<think>a{opener}b</think>c", False), ("<think>a</think>c", True)):
             assert accepts(hs.grammar(format, ["f"], choice="none").lark(), text) == allowed
+
+
+def test_a_plain_schema_is_one_that_all_backends_and_formats_keep() -> None:
+    """Descriptions and other notes are left out. A member may have the name of a note."""
+    given = {
+        "type": "object",
+        "description": "A place",
+        "properties": {"title": {"type": "string", "title": "T", "default": ""}, "unit": {"enum": ["c", "f"]}},
+        "required": ["unit"],
+    }
+    properties = {"title": {"type": "string"}, "unit": {"enum": ["c", "f"]}}
+    assert plain(given) == {"type": "object", "properties": properties, "required": ["unit"]}
+    assert plain({"type": "array", "items": {"type": "null", "$comment": "-"}}) == {
+        "type": "array",
+        "items": {"type": "null"},
+    }
+    for other in (
+        {"type": "array"},
+        {"type": "object"},
+        {"type": ["string", "null"]},
+        {"type": "string", "maxLength": 3},
+        {"enum": ["a", 1]},
+        {"type": "object", "properties": {"a": {"$ref": "#"}}},
+        {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["b"]},
+        {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": True},
+        {"type": "object", "properties": {"a": {"type": "string"}}, "$defs": {}},
+        True,
+    ):
+        assert plain(other) is None, other
