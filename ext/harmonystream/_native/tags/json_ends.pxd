@@ -49,8 +49,9 @@ cdef inline Py_ssize_t left_at(uint8_t before, const Json* j, const uint8_t* p, 
 
 cdef inline int look_lost_end(const View* v, const TagTable* row, Py_ssize_t i, uint8_t quote,
                               bint far) noexcept nogil:
-    """In a string that a quote opened, after what could end the call: is the string's own end missing? The next quote shows it, or a stop
-    or the end that comes before a quote. far: the answer if nothing is seen within the look-ahead."""
+    """In a string that a quote opened, after what could end the call: is the string's own end missing? The next quote
+    shows it, or a stop or the end that comes before a quote. far: the answer if nothing is seen within the look-ahead.
+    """
     cdef Py_ssize_t n = limit(v, i), x = i
     cdef int k = -1, verdict
     while x < n:

@@ -146,7 +146,8 @@ cdef void value_over(Stream* s, const Context* c) noexcept nogil:
 
 
 cdef void put_literal(Stream* s, const Context* c) noexcept nogil:
-    """Arguments were held. A literal of Python becomes JSON, of which `null` is nothing. Anything else stays as it is."""
+    """Arguments were held. A literal of Python becomes JSON, of which `null` is nothing. Anything else stays as it is.
+    """
     cdef Buffer* held = &c.out.held.value
     cdef Buffer* text = held
     cdef Buffer json
@@ -362,7 +363,8 @@ cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int f
 
 
 cdef int look_string_end(const View* v, const TagTable* row, Py_ssize_t i, uint8_t quote) noexcept nogil:
-    """In a string that a quote opened, after an outer closer: a stop, the end, or an opener and an object whose quotes are not escaped?"""
+    """In a string that a quote opened, after an outer closer: a stop, the end, or an opener and an object whose quotes
+    are not escaped?"""
     cdef Py_ssize_t n = limit(v, i)
     cdef int k = -1, verdict
     i = skip_ws(v, i, n)
