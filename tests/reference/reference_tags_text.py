@@ -7,6 +7,7 @@ plain indices. Whatever looks ahead is given a limit, and raises `More` where it
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -235,10 +236,7 @@ class Text:
 
     def limit(self, i: int, size: int = NEAR) -> int:
         """Where a look-ahead from `i` that sees `size` bytes ends."""
-        stop = i
-        while stop < len(self.s) and self.ends[stop + 1] - self.ends[i] <= size:
-            stop += 1
-        return stop
+        return bisect_right(self.ends, self.ends[i] + size, i) - 1
 
     def sees_end(self, i: int) -> bool:
         """Does a look-ahead from `i` see that the stream is over? Not after 1,024 bytes."""
