@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 from ..formats import HeaderFormat
 from .arguments import Function, json_of
@@ -31,15 +30,15 @@ class Messages:
         next_one = row(self._mark("end"), self._mark("start"), Lit("assistant"))
         return row(self._mark("channel"), Lit(channel), self._mark("message"), self._text(), next_one)
 
-    @cached_property
     def _kind(self) -> Node:
-        """The content type, in the spellings of gpt-oss's template and cookbook."""
+        """The content type, in the spellings of gpt-oss's template and cookbook. A new node each time: the text must
+        not depend on which calls are cached."""
         marked = row(self._mark("constrain"), Lit("json"))
         return either(row(Lit(" "), marked), marked, Lit(" json"), Lit(" code"))
 
     def _call(self, function: Function) -> Node:
         to = f" to=functions.{function.name}"
-        kind = maybe(self._kind)
+        kind = maybe(self._kind())
         in_channel = row(self._mark("channel"), either(Lit("commentary" + to), Lit("analysis" + to)))
         in_role = row(Lit(to), self._mark("channel"), either(Lit("commentary"), Lit("analysis")))
         body = row(self._mark("message"), json_of(function, tuple(self.marks.values())), maybe(self._mark("call")))
@@ -52,7 +51,7 @@ class Messages:
         return row(
             self._mark("channel"),
             Lit("final"),
-            maybe(self._kind),
+            maybe(self._kind()),
             self._mark("message"),
             body,
             maybe(self._mark("return")),
