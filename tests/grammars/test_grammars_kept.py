@@ -241,7 +241,7 @@ def test_hostile_schemas_end_soon(what: str, format: str) -> None:
                 assert exact or "$ref" in str(schema)[:200] or format == "minimax_m3"
             else:
                 assert len(text) < 5_000_000
-            assert time.process_time() - began < 1, language
+            assert time.process_time() - began < 5, language  # where it grows with a power, it takes minutes
 
 
 def test_what_is_written_does_not_grow_with_the_power_of_the_depth() -> None:
