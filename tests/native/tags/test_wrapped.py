@@ -90,7 +90,8 @@ def test_escapes_that_json_lacks(string, decoded):
 @pytest.mark.parametrize("value", ["null", '""', " null "])
 def test_no_arguments(value):
     assert arguments(value) == "{}"
-    assert calls('{"name": "f"}') == calls('{"name": "f", }') == [("f", "{}")]
+    assert calls('{"name": "f"}') == [("f", "{}")]
+    assert calls('{"name": "f", }') == [("f", "", "cut")]  # after a comma the arguments may be lost
     assert calls('{"name": "f"}', empty_args="") == [("f", "")]
 
 
