@@ -208,7 +208,7 @@ def test_what_clients_see_follows_from_what_engines_did(seed):
     engines = [Engine("a", ANSWER, rng, rng.choice([0.0, 0.2, 0.8]), asked) for _ in range(3)]
     others = [Engine("b", OTHER, rng, rng.choice([0.0, 0.5, 1.0]), asked)]
     wait = rng.choice([0.1, 15.0])
-    limits = Limits(retries=RETRIES, first_token=1.0, silence=1.0, status_wait=wait)
+    limits = Limits(retries=RETRIES, first_token=0.3, silence=0.3, status_wait=wait)
     with ExitStack() as stack:
         stack.enter_context(running(engines + others))
         ports = [*(one.port for one in engines), dead_port()]
