@@ -93,8 +93,10 @@ def audited(
     known: Vocab | None,
     examples: int,
 ) -> Audit:
-    """Counts over outputs, one of which is in memory at a time. is_cut: does an output end in a call? known: decodes
-    examples. examples: of each code.
+    """Reads outputs one by one and counts what they contain.
+
+    is_cut: does an output end in a call? known: the vocabulary, which decodes the examples. examples: how many of each
+    code.
     """
     rows = clean = calls = cut = unreadable = 0
     in_rows, times, reasons = Counter[str](), Counter[str](), Counter[str]()

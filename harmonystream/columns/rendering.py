@@ -79,7 +79,7 @@ def render_many(
         "text": the prompt as a string;
         "error": why the row has no ids, or no mask, as a string; otherwise null.
     regions: which of the assistant's tokens are learned, for "mask". roles: whose messages are learned. In Harmony,
-        other roles than the assistant are possible, too. A message with `"weight": 0` is not learned.
+        other roles are possible, too. A message with `"weight": 0` is not learned.
     threads: how many chunks of rows are rendered at the same time. Tokenizers run without the GIL. 0: one per core.
     progress: called after each chunk with the number of finished rows and of all rows. The latter is None if
         `conversations` has no length, such as a file.
@@ -327,7 +327,7 @@ def _plan(
             raise ValueError("ids need the model's vocabulary: pass vocab=, such as the path of its tokenizer.json")
         vocab.encode("")
     if set(roles) - {"assistant"} and not isinstance(writer.row, HeaderFormat):
-        raise ValueError("other roles than the assistant are told apart only in Harmony")
+        raise ValueError("only Harmony labels the roles of messages: in other formats, pass roles=['assistant']")
     parser = None
     if wanted & _LABELLED:
         if writer.row is None:

@@ -24,7 +24,7 @@ from .generating.choices import merged
 from .generating.first_item import StartedSource
 from .generating.model import Model, Served, served
 from .generating.plans import plan_of
-from .generating.pool import Pool, is_engines_fault
+from .generating.pool import Pool
 from .generating.server_tools import Rounds, offered, rounds_of
 from .limits import Limits, Quota
 from .operating.admission import Admission
@@ -37,7 +37,7 @@ from .operating.request_record import RequestRecord, log
 from .operating.state import LocalState, Reference, State, StateError, absent, earlier_of
 from .operating.tracing import Spans
 from .operating.under_way import UnderWay
-from .refused import Refused, body_of, later_error, refused_for, status_of
+from .refused import Refused, body_of, is_engines_fault, later_error, refused_for, status_of
 from .requests import chat_api, messages_api, responses_api
 from .requests.bodies import IN_A_THREAD, Json, read_json
 from .requests.browsers import check_page

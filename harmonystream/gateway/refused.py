@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ..errors import EngineError
 
-__all__ = ["Refused", "body_of", "refused_for", "later_error", "status_of"]
+__all__ = ["Refused", "body_of", "is_engines_fault", "refused_for", "later_error", "status_of"]
 
 
 class _Kind(NamedTuple):
@@ -86,13 +86,18 @@ def later_error(refused: Refused, api: str) -> dict[str, str | None]:
     return {**fields, "code": refused.code}
 
 
+def is_engines_fault(error: EngineError) -> bool:
+    """Could another engine, or a later attempt, succeed? Not if the engine says that the request itself is wrong."""
+    return error.kind != "status" or error.status not in (400, 413, 422)
+
+
 def refused_for(error: BaseException) -> Refused:
     """The error that a client gets. It does not reveal the engine's address or message."""
     if isinstance(error, Refused):
         return error
     if not isinstance(error, EngineError):
         return Refused(500, "The gateway failed to answer this request.", code="internal_error")
-    if error.kind == "status" and error.status in (400, 413, 422):
+    if not is_engines_fault(error):
         return Refused(400, "The engine refused this request.", code="engine_refused")
     if error.kind == "timeout":
         return Refused(504, "The engine did not answer in time.", code="engine_timeout")

@@ -47,7 +47,7 @@ _ANY_OBJECT = '{"type":"object"}'
 
 
 class Function:
-    """A tool as a grammar needs it. What only a text of the grammar needs is made when it is first used.
+    """A tool as a grammar needs it. What is not needed to make the grammar is computed when it is first used.
 
     name: the tool's. source: its schema as JSON. strict: must arguments fit it? order: as in `hs.grammar`.
 

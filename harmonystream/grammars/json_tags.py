@@ -176,7 +176,7 @@ def _words(values: Any, without: tuple[str, ...]) -> list[str]:
     if not values or not all(type(one) is str for one in values):
         return []
     texts = list(map(_word, values))
-    if without:  # a value that contains a marker is only written if there is no other
+    if without:  # values that contain a marker stay only where all values do
         texts = [text for text, one in zip(texts, values) if not any(end in quoted(one) for end in without)] or texts
     return _one_of([[text] for text in texts])
 

@@ -85,8 +85,8 @@ class _Writer(JsonRules):
     def _sequence(self, parts: Iterable[Node]) -> str:
         """Parts, one after the other.
 
-        A lexer takes the longest lexeme and does not go back. So a text and the string that ends it are one lexeme, and
-        so are white space and what follows it where another lexeme may begin with white space.
+        The lexer takes the longest lexeme and does not go back. So text and the string that ends it are one lexeme.
+        White space is one lexeme with what follows it if another lexeme may begin with white space.
         """
         made: list[str] = []
         parts = list(_flat(parts))
@@ -112,7 +112,7 @@ class _Writer(JsonRules):
         return " ".join(made) or '""'
 
     def _end(self, node: Node) -> list[str]:
-        """The characters that end a text, and the rest of the node after them. Empty: it begins with something else."""
+        """The characters that end the text before the node, then the rest of the node. Empty if there are none."""
         if isinstance(node, Lit):
             return [node.text]
         pieces = self.pieces.of(node.text) if isinstance(node, Mark) else (0,)

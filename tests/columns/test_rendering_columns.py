@@ -227,7 +227,7 @@ def test_mistakes_of_the_caller_are_refused(ways):
     for mistake, options, kind in [
         ("fields are some of ids", {"fields": ("id",), "format": "harmony"}, ValueError),
         ("roles are some of", {"roles": ("robot",), "format": "harmony"}, ValueError),
-        ("only in Harmony", {"roles": ("user",), "fields": ("mask",), **ways["template"]}, ValueError),
+        ("only Harmony labels", {"roles": ("user",), "fields": ("mask",), **ways["template"]}, ValueError),
         ('list "mask" in fields=', {"roles": ("user",), "format": "harmony"}, ValueError),
         ('list "mask" in fields=', {"regions": {hs.Region.CONTENT}, "format": "harmony"}, ValueError),
         ("pass model=, format= or template=", {}, hs.errors.PromptError),

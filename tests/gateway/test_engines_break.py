@@ -24,7 +24,8 @@ from harmonystream.gateway.limits import Limits
 
 RETRIES = 1
 TEXTS = {"a": "Hi there!", "b": "Other here!"}
-WAYS = ("close", "reset", "hang", "garbage", "error")
+WAYS = {"close": 3, "reset": 3, "hang": 1, "garbage": 3, "error": 3}
+"""How an engine breaks, and how often. A hang costs a second."""
 
 
 def pieces_of(text: str) -> list[bytes]:
@@ -55,8 +56,9 @@ class Engine:
         if rng.random() < self._soundness:
             return None
         if rng.random() < 0.3:
-            return Fault(rng.choice([429, 500, 502, 503, 504]), 0, "close")
-        return Fault(200, rng.choice([0, rng.randrange(200), rng.randrange(size)]), rng.choice(WAYS))
+            return Fault(rng.choice([240, 401, 404, 429, 500, 502, 503, 504]), 0, "close")
+        [way] = rng.choices(list(WAYS), list(WAYS.values()))
+        return Fault(200, rng.choice([0, rng.randrange(200), rng.randrange(size)]), way)
 
     def _comes_to(self, fault: Fault | None) -> str:
         """What the gateway can have read: "whole", "begun" after a first token, or "nothing". In "ended" all is there
@@ -208,7 +210,7 @@ def test_what_clients_see_follows_from_what_engines_did(seed):
     engines = [Engine("a", ANSWER, rng, rng.choice([0.0, 0.2, 0.8]), asked) for _ in range(3)]
     others = [Engine("b", OTHER, rng, rng.choice([0.0, 0.5, 1.0]), asked)]
     wait = rng.choice([0.1, 15.0])
-    limits = Limits(retries=RETRIES, first_token=0.3, silence=0.3, status_wait=wait)
+    limits = Limits(retries=RETRIES, first_token=1.0, silence=1.0, status_wait=wait)
     with ExitStack() as stack:
         stack.enter_context(running(engines + others))
         ports = [*(one.port for one in engines), dead_port()]

@@ -91,11 +91,20 @@ def test_what_comes_together_stays_together_where_that_is_asked_for(together):
     assert ends == [STOP]
 
 
-def test_a_refusal_is_not_tried_again():
-    engine = Scripted([EngineError("too long", "status", 400)])
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_a_refusal_is_not_tried_again(status):
+    engine = Scripted([EngineError("too long", "status", status)])
     with pytest.raises(EngineError, match="too long"):
         play(pool_of(engine, engine))
     assert len(engine.prompts) == 1
+
+
+@pytest.mark.parametrize("status", [201, 240, 307, 401, 403, 404, 429, 500, 501, 599])
+def test_another_engine_is_tried_after_each_status_that_does_not_blame_the_request(status):
+    one, two = Scripted([EngineError("no", "status", status)]), Scripted([[1, 2], STOP])
+    for engines in ((one, two), (two, one)):
+        assert play(pool_of(*engines)) == [[1, 2], STOP]
+    assert one.prompts  # the wrong engine was asked first once
 
 
 def test_retries_are_counted():

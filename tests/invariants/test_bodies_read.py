@@ -206,7 +206,7 @@ def test_text_after_a_value_is_no_part_of_it(name):
 
 @pytest.mark.parametrize("name", PAIRED)
 def test_a_marker_in_place_of_the_first_opener_of_a_key(name):
-    """It ends the call, whose arguments come as text: the call is not complete. Other text after it is no argument."""
+    """The marker ends the call, and the arguments come as text, so the call is not complete. Text after the call is ignored."""
     row = row_of(name)
     assert row.pair and row.call
     before, (one, two), after = pairs_of(row, ("one", "two"))
@@ -224,7 +224,7 @@ def test_a_marker_in_place_of_the_first_opener_of_a_key(name):
 
 
 def fed(parser: hs.Parser, text: str, size: int | None) -> list[tuple[str, str, bool]]:
-    """The calls, of a text in pieces of this size: name, arguments, and whether it is complete."""
+    """The calls of text that is fed in pieces of this size: their names, arguments, and whether they are complete."""
     size = size or len(text)
     events = [event for at in range(0, len(text), size) for event in parser.feed_text(text[at : at + size])]
     calls: list[tuple[str, str, bool]] = []

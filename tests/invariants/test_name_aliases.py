@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Callable
 
 import pytest
 from broken_calls import OPTIONS, check_every_cut, parts_of, row_of
@@ -117,13 +118,19 @@ def random_stream(dice: random.Random, name: str) -> str:
     return before + one + dice.choice((after, after, "]", "")) + dice.choice(("", "\nBye."))
 
 
+def check_as_specified(dice: random.Random, stream: Callable[[random.Random, str], str]) -> None:
+    """Does the parser read a stream of a random row as the specification's interpreter does?"""
+    name = dice.choice(WRAPPED)
+    case = {"row": name, "how": dice.choice(("text", "control", "plain", "split"))}
+    case |= {"stream": parts_of(name, stream(dice, name)), "tools": dice.choice(list(TOOLS))}
+    case |= OPTIONS | {"reason": dice.choice((None, "stop", "length")), "max_hold": dice.choice((1024, 1 << 20))}
+    targets.check("tagpage", case)
+
+
 def test_they_are_read_as_specified():
     dice = random.Random(29)
     for _ in range(1500):
-        name = dice.choice(WRAPPED)
-        case = {"row": name, "how": dice.choice(("text", "control", "plain", "split"))}
-        case |= {"stream": parts_of(name, random_stream(dice, name)), "tools": dice.choice(list(TOOLS))}
-        targets.check("tagpage", case | OPTIONS | {"reason": dice.choice((None, "stop", "length"))})
+        check_as_specified(dice, random_stream)
 
 
 def test_every_cut_gives_the_same_and_so_does_a_parser_that_moves():

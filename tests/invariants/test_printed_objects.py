@@ -7,9 +7,8 @@ import random
 from typing import Any
 
 import pytest
-from broken_calls import OPTIONS, changed, check_every_cut, parts_of
-from fuzz import targets
-from test_name_aliases import TOOLS, WRAPPED, around, keys, random_stream, read
+from broken_calls import changed, check_every_cut
+from test_name_aliases import TOOLS, WRAPPED, around, check_as_specified, keys, random_stream, read
 
 import harmonystream as hs
 
@@ -63,11 +62,7 @@ def test_what_python_prints_is_read_as_json_would_be(name):
 def test_they_are_read_as_specified():
     dice = random.Random(47)
     for _ in range(1500):
-        name = dice.choice(WRAPPED)
-        case = {"row": name, "how": dice.choice(("text", "control", "plain", "split"))}
-        case |= {"stream": parts_of(name, printed(dice, name)), "tools": dice.choice(list(TOOLS))}
-        case |= OPTIONS | {"reason": dice.choice((None, "stop", "length")), "max_hold": dice.choice((1024, 1 << 20))}
-        targets.check("tagpage", case)
+        check_as_specified(dice, printed)
 
 
 def printed(dice: random.Random, name: str) -> str:

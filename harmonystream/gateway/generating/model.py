@@ -32,7 +32,7 @@ from ...prompt.tool_definitions import chat_tools
 from ...tools import Tools
 from ...vocab import from_tokenizers, o200k_harmony
 from ..limits import Limits
-from ..refused import Refused
+from ..refused import Refused, is_engines_fault
 from ..requests.request import ApiRequest
 from .engine_prompts import EnginePrompt, Spellings, chat_request
 from .pool import Pool
@@ -242,7 +242,7 @@ class Served:
             try:
                 return self._of_engine(await engine.rendered(asked, headers), asked.get("tools"))
             except EngineError as error:
-                if number == len(writers) or error.status in (400, 413, 422):
+                if number == len(writers) or not is_engines_fault(error):
                     raise
         raise AssertionError
 

@@ -13,10 +13,10 @@ from ...engines import Engine, EngineError, Finished, Sampling
 from ...engines.base import Arrived, Opened
 from ...prompt import Prompt
 from ..limits import Limits
-from ..refused import Refused
+from ..refused import Refused, is_engines_fault
 from .timeouts import Timeouts
 
-__all__ = ["Pool", "is_engines_fault"]
+__all__ = ["Pool"]
 
 PREFIX = 256
 """How many tokens of a prompt choose its engine, so that equal beginnings share one. In text, four times as many."""
@@ -24,7 +24,6 @@ SLACK = 4
 """How many more generations than the least busy engine this engine may have."""
 COOLING = 1.0, 30.0
 """How many seconds an engine that failed is avoided: the first time, and at most."""
-_STATUSES = (408, 429, 500, 502, 503, 504)
 
 
 class Member:
@@ -196,11 +195,6 @@ class _OneByOne:
         close = getattr(self._items, "aclose", None)
         if close is not None:
             await close()
-
-
-def is_engines_fault(error: EngineError) -> bool:
-    """Could another engine, or a later attempt, succeed?"""
-    return error.kind in ("connection", "timeout", "protocol", "engine") or error.status in _STATUSES
 
 
 def _weight(prompt: Prompt, place: str) -> bytes:

@@ -146,7 +146,7 @@ cdef void value_over(Stream* s, const Context* c) noexcept nogil:
 
 
 cdef void put_literal(Stream* s, const Context* c) noexcept nogil:
-    """Arguments were held. A literal of Python becomes JSON, of which `null` is nothing. Anything else stays as it is.
+    """The arguments that were held: a Python literal is written as JSON, `null` is left out, other text stays as it is.
     """
     cdef Buffer* held = &c.out.held.value
     cdef Buffer* text = held
@@ -422,7 +422,7 @@ cdef int look_quoted_opener(const View* v, Stream* s, const TagTable* row, Py_ss
 
 cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
     """As far as the object goes, or to the end of the view."""
-    cdef const WrappedCall* call = &s.tags.call.wrapped
+    cdef WrappedCall* call = &s.tags.call.wrapped
     cdef const TagTable* row = c.row
     cdef Tags* g = &s.tags
     cdef uint64_t markers = row.calls | row.roles[STOP]
