@@ -206,7 +206,7 @@ def test_text_after_a_value_is_no_part_of_it(name):
 
 @pytest.mark.parametrize("name", PAIRED)
 def test_a_marker_in_place_of_the_first_opener_of_a_key(name):
-    """The marker ends the call, and the arguments come as text, so the call is not complete. Text after the call is ignored."""
+    """The marker ends the call. The arguments come as text, so it is not complete. Text after the call is ignored."""
     row = row_of(name)
     assert row.pair and row.call
     before, (one, two), after = pairs_of(row, ("one", "two"))
