@@ -217,7 +217,7 @@ class _Loop:
         plan = self._plan(prompt, forced, offers)
         generation = Generation(lambda: self._generate(prompt, sampling, plan), parser, prompt, sampling, deadline)
         may_run = self._last is None and self._offers
-        runs = ToolRuns(self._tools, self._repeats, self._round, context=self._context, may_run=may_run)
+        runs = ToolRuns(self._tools, tools, self._repeats, self._round, context=self._context, may_run=may_run)
         return Round(self._round, generation, runs, self._ids, None if plan is None else plan.how)
 
     async def _render(self, tools: Tools | None) -> Prompt:

@@ -69,14 +69,22 @@ def _key(call: ToolCall) -> tuple[str, str]:
 class ToolRuns:
     """Runs the calls of one round. All of them run at the same time, within the limits of the `Tools`.
 
-    context: the value for tools that have a `Context` parameter. may_run: False if the model was to answer without
-    tools. Its calls are then `unanswered`.
+    tools: all tools. offered: those that the model may call in this round. context: the value for tools that have a
+    `Context` parameter. may_run: False if the model was to answer without tools. Its calls are then `unanswered`.
     """
 
     def __init__(
-        self, tools: Tools, repeats: Repeats, round: int, *, context: object = None, may_run: bool = True
+        self,
+        tools: Tools,
+        offered: Tools,
+        repeats: Repeats,
+        round: int,
+        *,
+        context: object = None,
+        may_run: bool = True,
     ) -> None:
         self._tools = tools
+        self._offered = offered
         self._repeats = repeats
         self._round = round
         self._context = context
@@ -102,6 +110,12 @@ class ToolRuns:
             self.unanswered.append(call)
             return
         tool = self._tools.get(call.name)
+        if tool is not None and call.name not in self._offered:
+            self.calls.append(call)
+            names = ", ".join(one.name for one in self._offered)
+            advice = f"this tool cannot be called now; the tools are: {names}"
+            self._end(call, ToolResult(call.id, call.name, error_text("refused", advice), "refused"))
+            return
         if tool is not None and tool.function is None:
             self.handed_back.append(
                 call if unreadable is None else call._replace(arguments=call.arguments + UNREADABLE)

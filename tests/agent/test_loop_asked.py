@@ -167,6 +167,27 @@ def test_a_name_offers_this_tool_alone_in_the_first_round():
     assert ["get_weather" in prompt.text for prompt in engine.prompts] == [False, True]
 
 
+def test_another_tool_than_the_named_one_does_not_run():
+    ran = []
+
+    def delete() -> str:
+        ran.append(1)
+        return "gone"
+
+    for other in (Tool("delete", function=delete, early=True), Tool("delete")):  # the second is for the caller
+        forced = ['{"name": "delete", "arguments": {}}\n</tool_call>', STOP]
+        engine = Scripted(forced, [call("look")], [call("delete")], ["Done.", STOP])
+        events = run(engine, [look, other], tool_choice="look")
+        assert [(one.call.name, one.result.error) for one in of_kind(events, ToolRunEnd)][:2] == [
+            ("delete", "refused"),
+            ("look", None),
+        ]
+        assert "the tools are: look" in of_kind(events, ToolRunEnd)[0].result.text
+        end = end_of(events)
+        assert (end.reason, end.rounds) == (("answer", 4) if other.function else ("calls", 3))
+    assert ran == [1]  # where it was offered
+
+
 def test_the_recording_is_continued_where_a_call_is_forced():
     def get_forecast(city: str, day: str, hourly: bool = False) -> str:
         return "rain"

@@ -22,7 +22,7 @@ def test_calls_are_numbered_through_and_cut_ones_are_left_out():
         prompt = hs.prompts.Prompt("", None, format_of("hermes"))
         generation = Generation(lambda: None, parser, prompt, Sampling(), Deadline(None))
         asked = [{"tool_calls": [{"id": str(number)} for number in range(5)]}]
-        turn = Round(2, generation, ToolRuns(tools, Repeats(2), 2), CallIds(asked))
+        turn = Round(2, generation, ToolRuns(tools, tools, Repeats(2), 2), CallIds(asked))
         for text in ('<tool_call>{"name": "f", "arguments": {"x": 1}}</tool_call>', '<tool_call>{"name": "mine", '):
             turn.take(text)
         turn.take('"arguments": {}}</tool_call><tool_call>{"name": "f", "arguments": {"x"')

@@ -57,7 +57,8 @@ def test_cancelling_gives_every_run_an_end():
         async def hang() -> None:
             await asyncio.Event().wait()
 
-        runs = ToolRuns(Tools(Tool("f", "", {"type": "object"}, hang)), Repeats(9), 1)
+        tools = Tools(Tool("f", "", {"type": "object"}, hang))
+        runs = ToolRuns(tools, tools, Repeats(9), 1)
         assert list(runs.take(called(0))) == []
         assert list(runs.take(called(1))) == []
         starts = list(runs.start_rest())
