@@ -1,10 +1,9 @@
-"""A decode loop that constrains nothing but arguments. Needs llguidance. The "model" writes a header and
-then noise; the arguments are valid anyway. python examples/constrained_arguments.py"""
+"""A decode loop that constrains only the arguments of calls. Needs llguidance. The "model" writes a header and
+then noise, but the arguments are valid. python examples/constrained_arguments.py"""
 
 import random
 
 import harmonystream as hs
-from harmonystream.regions import Region
 
 VOCAB, HEADER = hs.vocab.o200k_harmony(), "<|channel|>commentary to=functions.set_lamp <|constrain|>json<|message|>"
 LAMP = {"brightness": {"type": "integer"}, "colour": {"enum": ["red", "warm white"]}}
@@ -23,17 +22,13 @@ def model(generated, allowed):  # a real one has logits: what is not allowed get
 
 def answer():
     prompt = hs.render("Light, please.", tools=TOOLS, model="gpt-oss")
-    parser, generated, matcher, place = prompt.parser(), [], None, None
+    parser, generated = prompt.parser(), []
+    matcher = hs.grammar("harmony", TOOLS, prompt=prompt).matcher(VOCAB)
     while not generated or generated[-1] not in parser.stop_ids:
-        if parser.grammar_at() is not place:  # the same object while nothing changes
-            place, matcher = parser.grammar_at(), None
-            if place.region is Region.ARGUMENTS:
-                here = prompt.continue_with(generated)
-                matcher = hs.grammar("harmony", TOOLS, choice=place.tool, prompt=here).matcher(VOCAB)
-        generated.append(model(generated, matcher and matcher.allowed()))
+        in_arguments = parser.grammar_at().region is hs.Region.ARGUMENTS
+        generated.append(model(generated, matcher.allowed() if in_arguments else None))
         parser.feed(generated[-1])
-        if matcher:
-            matcher.take(generated[-1])
+        matcher.take(generated[-1])
     return hs.parse(generated, "harmony", vocab=VOCAB, tools=TOOLS)
 
 

@@ -40,8 +40,8 @@ class StopChecker:
     """The ids of one output up to its first stop string, for a decode loop.
 
     stops: the stop strings of the request: a string, a list, or None.
-    parser: the parser of the output. It may be in a `Batch`, or in an emitter. The checker forks it, so make the
-    checker before the parser reads anything.
+    parser: the parser of the output. It may be in a `Batch`, or in an emitter. The checker forks it. Only the ids that
+    the parser has not read yet are searched.
     regions: a stop string counts only in text of these regions: CONTENT, REASONING, ARGUMENTS.
 
     Raises TypeError or ValueError for invalid stop strings.
@@ -60,6 +60,7 @@ class StopChecker:
             )
         self._ahead = parser.fork()  # it reads an id before `parser` does, and shows what the id belongs to
         self._texts = StopTexts(stops_of(stops), parser.vocab, regions)
+        self._texts.skip(parser.position)
 
     @property
     def found(self) -> str | None:

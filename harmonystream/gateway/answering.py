@@ -229,7 +229,7 @@ class Gateway:
                 if not isinstance(error, EngineError) or not is_engines_fault(error) or record.ran_tools:
                     raise
                 if others is None:
-                    others = self._others(record.model)
+                    others = self._others(record.model, record.owner)
                 if record.has_begun and repeats > 0:  # nothing of the failed attempt has been sent
                     repeats -= 1
                 elif others:
@@ -243,10 +243,11 @@ class Gateway:
                 )
                 record.begin_again()
 
-    def _others(self, name: str) -> list[Served]:
-        """The models to which the model of this name falls back. A reload may have taken the model away."""
-        model = self.models.get(name)
-        return [] if model is None else [self.models[one] for one in model.model.fallback]
+    def _others(self, name: str, owner: str) -> list[Served]:
+        """The models to which this model falls back, and that the owner may use. A reload may have taken it away."""
+        models, usable = self.models, set(self._usable(owner).values())
+        names = models[name].model.fallback if name in models else ()
+        return [models[one] for one in names if models[one] in usable]
 
     async def _attempt(
         self,

@@ -102,6 +102,6 @@ def refused_for(error: BaseException) -> Refused:
     if error.kind == "timeout":
         return Refused(504, "The engine did not answer in time.", code="engine_timeout")
     if error.kind == "connection" or error.status in (429, 503):
-        what = "The engine cannot be reached, or has too much to do."
+        what = "The engine cannot be reached, has too much to do, or has broken off."
         return Refused(503, what, code="engine_unavailable", retry_after=1)
     return Refused(502, "The engine failed to answer this request.", code="engine_error")

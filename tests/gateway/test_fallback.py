@@ -182,6 +182,17 @@ def test_keys_have_their_models_and_limits(tmp_path, monkeypatch):
         assert by("BOB", "b").status_code == 404
 
 
+def test_a_key_never_gets_the_answer_of_a_model_that_it_may_not_use(tmp_path):
+    file = tmp_path / "keys.txt"
+    file.write_text(line_of("ann", "ANN") + " models=a\n" + line_of("bob", "BOB") + " models=a,bee\n")
+    with two(Upstream([], status=503), Upstream(script_of(OTHER)), keys=Keys.load(file)) as (http, _):
+        statuses = [ask(http, "chat").status_code]
+        for key in ("ANN", "BOB"):
+            body = {"model": "a", **ASKED["chat"]}
+            statuses.append(http.post(PATHS["chat"], json=body, headers={"x-api-key": key}).status_code)
+    assert statuses == [401, 503, 200]
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -55,6 +55,18 @@ def test_an_answer_is_counted_and_logged(logged):
     assert "SECRET" not in json.dumps(line)
 
 
+@pytest.mark.parametrize("api", TOOLS)
+def test_a_stream_that_fails_has_no_reason_of_the_model(api, logged):
+    begun = script_of(CALL.removesuffix("1}<|call|>"), "stop")[:-2]  # without the engine's reason
+    with gateway([*begun, {"error": {"message": "out of memory"}}]) as made:
+        made.post(api, stream=True, tools=TOOLS[api]).read()
+        found = settled(made)
+    for name, label in (("outcomes_total", "failed"), ("finishes_total", "error")):
+        assert found[(name, *sorted((api, label, GPT_OSS)))] == 1
+    assert found["tool_calls_total", "complete", GPT_OSS] == 0
+    assert [(line["outcome"], line["finish"]) for line in logged()] == [("failed", "error")]
+
+
 def test_calls_and_deviations_are_counted_by_what_became_of_them():
     cut = CALL.removesuffix("1}<|call|>")
     with gateway(script_of(CALL)) as made:

@@ -2,10 +2,46 @@
 
 from __future__ import annotations
 
+import json
+import random
+
 import pytest
-from grammar_walks import vocab_of
+from grammar_walks import BACKENDS, FORMATS, ids_walk, tool, vocab_of
 
 import harmonystream as hs
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_loop_that_constrains_only_calls_works_in_every_format(format: str) -> None:
+    """The model writes a call up to where its start is reported, then what a matcher of the whole output allows."""
+    dice = random.Random(format)
+    vocab, end = vocab_of(format)
+    tools = [tool("paint", {"colour": {"enum": ["red", "blue"]}, "size": {"type": "integer"}}, ["colour"])]
+    written = None
+    while written is None:
+        cursor = BACKENDS["llguidance"](hs.grammar(format, tools, choice="required"), vocab, end)
+        written = ids_walk(cursor, vocab, end, format, dice)
+    cursor = BACKENDS["llguidance"](hs.grammar(format, tools), vocab, end)
+    parser, constrained, generated, calls = (
+        hs.Parser(format, vocab, tools=tools, check_stops=False),
+        False,
+        list[int](),
+        0,
+    )
+    while not calls:
+        if constrained:
+            may = cursor.allowed()
+            closing = [one for one in may if one > 255 or chr(one) in "\"'}])<> "]
+            generated.append(dice.choice(closing if closing and dice.random() < 0.7 else may))
+        else:
+            generated.append(written[len(generated)])
+        cursor.take(generated[-1])
+        for event in [*parser.feed(generated[-1]), *(parser.finish("stop") if generated[-1] == end else ())]:
+            constrained |= isinstance(event, hs.ToolCallStart)
+            calls += isinstance(event, hs.ToolCallEnd)
+    call = hs.parse(generated, format, vocab=vocab, tools=tools, finish_reason="stop").tool_calls[0]
+    assert (call.name, call.complete) == ("paint", True)
+    assert json.loads(call.arguments)["colour"] in ("red", "blue")
 
 
 def test_a_matcher() -> None:

@@ -264,6 +264,19 @@ def test_tags_headers_and_what_a_tag_drops_have_no_stop_string(
         assert len(made["message"].get("tool_calls", ())) == calls
 
 
+@pytest.mark.parametrize("read", range(len(FINAL) + 3))
+def test_a_stop_checker_may_be_made_at_any_time(read: int) -> None:
+    """It searches what comes after that."""
+    ids = [*FINAL, *VOCAB.encode("One two END three")]
+    parser = hs.Parser()
+    events = [*parser.feed(ids[:read])]
+    checker = hs.inside.StopChecker(["END"], parser)
+    for tid in ids[read:]:
+        events += parser.feed(checker.take(tid))
+    assert checker.found == "END"
+    assert "".join(event.text for event in events if isinstance(event, hs.ContentDelta)) == "One two "
+
+
 def test_a_stop_checker_takes_what_a_request_may_have() -> None:
     assert hs.inside.StopChecker(None, hs.Parser(start="answer")).take(13225) == [13225]
     with pytest.raises(TypeError, match="stop is a string, a list of strings, or null, not 5"):

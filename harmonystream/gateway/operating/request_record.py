@@ -133,7 +133,7 @@ class RequestRecord:
         codes = Counter(one.code for stream in streams for one in stream.parser.deviations)
         for code, count in codes.items():
             metrics.deviations.labels(model, code).inc(count)
-        reasons = [_known(stream.parser.finish_reason) for stream in streams]
+        reasons = [_known(stream.parser.finish_reason) if self.error is None else "error" for stream in streams]
         for stream, reason in zip(streams, reasons):
             metrics.finishes.labels(self.api, model, reason).inc()
             self._count_calls(stream.parser.calls, reason)
