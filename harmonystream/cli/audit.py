@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from .. import vocab
 from .._native.core.vocab import Vocab
 from .._native.stream.parser import Parser
-from ..completion import Completion, cut_call
+from ..call_arguments import read_arguments
+from ..completion import Completion, ToolCall, cut_call
 from ..deviations import EXPECTED, Deviation
 from ..parsing import parse
 from .each import Line, lines, rows
@@ -67,7 +68,8 @@ class Found(NamedTuple):
 
 class Audit(NamedTuple):
     """rows: all outputs. clean: those without a deviation. cut_calls: those that the end of an output has cut.
-    unreadable_calls: all others that are not complete. deviations: the most frequent one first.
+    unreadable_calls: all others that are not complete, or whose arguments are not an object. deviations: the most
+    frequent one first.
     """
 
     rows: int
@@ -106,10 +108,10 @@ def audited(
         rows += 1
         clean += not completion.deviations
         calls += len(completion.tool_calls)
-        if incomplete := sum(not call.complete for call in completion.tool_calls):
-            ends_in_call = is_cut(line)
-            cut += ends_in_call
-            unreadable += incomplete - ends_in_call
+        unread = sum(map(_is_unread, completion.tool_calls))
+        if not all(call.complete for call in completion.tool_calls) and is_cut(line):
+            cut, unread = cut + 1, unread - 1
+        unreadable += unread
         reasons[completion.finish_reason or "none"] += 1
         times.update(each.code for each in completion.deviations)
         for code, first in {each.code: each for each in reversed(completion.deviations)}.items():
@@ -119,6 +121,17 @@ def audited(
                 own.append(Example(line.number, first.position, _around(line.output, first, known)))
     found = [Found(code, n, times[code], EXPECTED.get(code), shown[code]) for code, n in in_rows.most_common()]
     return Audit(rows, clean, calls, cut, unreadable, dict(reasons.most_common()), found)
+
+
+def _is_unread(call: ToolCall) -> bool:
+    """Was the call cut, or can its arguments not be read? Harmony's calls are complete with any arguments."""
+    if not call.complete or call.kind != "function":
+        return not call.complete
+    try:
+        read_arguments(call.arguments)
+    except ValueError:
+        return True
+    return False
 
 
 def _around(output: list[int] | str, deviation: Deviation, known: Vocab | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..errors import FormatError
-from ..formats import names
+from ..formats import format_of, is_file, names
 from ..formats.models import format_for, models_of
 from .read import InputError
 
@@ -31,6 +31,6 @@ def run(args: argparse.Namespace) -> None:
             print(f"{name:{width}}  {models_of(name)}".rstrip())
         return
     try:
-        print(format_for(args.model))
+        print(format_of(args.model).name if is_file(args.model) else format_for(args.model))
     except FormatError as error:
         raise InputError(str(error)) from None

@@ -169,7 +169,9 @@ def _add_key(args: argparse.Namespace) -> None:
     from ..gateway.operating.keys import add_line, line_of, new_key
 
     if args.keys is None:
-        raise InputError("--new-key needs --keys FILE, to which it adds the key's hash")
+        raise InputError(
+            "--new-key needs --keys FILE, to which it adds the key's hash: the file of `keys` in the settings"
+        )
     key = new_key()
     try:
         add_line(args.keys, line_of(args.new_key, key))

@@ -216,7 +216,7 @@ class Show:
         self._heading = CALL
 
     def _end_call(self, end: ToolCallEnd) -> None:
-        state = "complete" if end.complete else "cut off"
+        state = "complete" if end.complete else "not complete"
         json_note = "" if end.balanced else "; its arguments are not one JSON value"
         self.line(f"call {end.index} is {state}{json_note}", "good" if end.complete else "bad")
 

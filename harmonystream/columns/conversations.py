@@ -62,7 +62,8 @@ def in_chunks(conversations: Any) -> Iterator[list[Any]]:
     if isinstance(conversations, (str, bytes, Mapping)) or not isinstance(conversations, Iterable):
         kind = type(conversations).__name__
         what = (
-            "conversations are a list of conversations, an Arrow column or table of them, or an open file of JSON lines"
+            "conversations are a list of conversations, an Arrow column or table of them, record batches, or an open file of "
+            "JSON lines"
         )
         raise TypeError(f"{what}, not {kind}")
     if hasattr(conversations, "readline"):
@@ -72,8 +73,11 @@ def in_chunks(conversations: Any) -> Iterator[list[Any]]:
 
 def _of_iterable(rows: Iterable[Any]) -> Iterator[list[Any]]:
     one_by_one = iter(rows)
-    while chunk := list(islice(one_by_one, CHUNK)):
-        yield chunk
+    for first in one_by_one:
+        if hasattr(first, "__arrow_c_array__"):  # a record batch, as a Parquet file gives them
+            yield from _of_arrow(first)
+        else:
+            yield [first, *islice(one_by_one, CHUNK - 1)]
 
 
 def _of_arrow(column: Any) -> Iterator[list[Any]]:

@@ -235,6 +235,7 @@ class _Plan(NamedTuple):
                 messages = list(messages)
             draft = self.writer.write(messages, self.definitions if tools is None else tools)
             chat = normalize(messages, think=None) if self.wanted & {"mask", "messages"} else []
+            check_weights(chat)
         except PromptError as error:
             return None, str(error).encode("utf-8", "replace")
         return _Row(draft, chat), b""
@@ -275,8 +276,15 @@ class _Plan(NamedTuple):
                 mask[at] = b"\1" * n
 
 
+def check_weights(chat: list[dict[str, Any]]) -> None:
+    """Raises `PromptError` for a weight that is not 0 or 1, as in OpenAI's files."""
+    for number, message in enumerate(chat):
+        if (weight := message.get("weight")) not in (None, 0, 1):
+            raise PromptError(f"message {number}: weight is 0 or 1, not {shown(weight)}")
+
+
 def _weighs(message: dict[str, Any]) -> bool:
-    return bool(message.get("weight", 1))
+    return message.get("weight") in (None, 1)
 
 
 def _picky(chat: list[dict[str, Any]]) -> bool:

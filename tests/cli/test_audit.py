@@ -94,6 +94,18 @@ def test_a_call_that_was_closed_and_cannot_be_read_is_not_cut():
     assert (found["calls"], found["cut_calls"], found["unreadable_calls"]) == (6, 2, 4)
 
 
+def test_arguments_that_are_not_an_object_are_unreadable_in_harmony_too():
+    header = "<|channel|>commentary to=functions.f <|constrain|>json<|message|>"
+    arguments = ['{"a": 1}', "", '{"a": nope}', "[1]", "not json", '{"a": 1']
+    reasons = ["stop"] * 5 + ["length"]
+    lines = [
+        {"text": header + one + "<|call|>" * (why == "stop"), "finish_reason": why}
+        for one, why in zip(arguments, reasons)
+    ]
+    status, out, _ = run("audit", "--tools", "f", stdin="".join(json.dumps(line) + "\n" for line in lines))
+    assert (status, out.splitlines()[1]) == (0, "calls: 6, cut: 1, unreadable: 3")
+
+
 def test_parquet_is_read_as_lines_are(tmp_path):
     rows = [{"text": line} if isinstance(line, str) else line for line in LINES[:3]]
     file = str(tmp_path / "outputs.parquet")

@@ -208,3 +208,12 @@ def test_a_format_from_a_file(tmp_path):
     status, out, err = run("parse", "--format", str(row), stdin="")
     assert (status, out) == (2, "")
     assert "row.json: unknown field 'thinks' of a format; did you mean 'think'" in err
+
+
+def test_a_file_with_a_row_is_named_too(tmp_path, capsys):
+    file = tmp_path / "acme.toml"
+    file.write_text('name = "acme"\nthink = ["<t>", "</t>"]\nstops = ["<e>"]\n')
+    assert cli.main(["formats", str(file)]) == 0
+    assert capsys.readouterr().out == "acme\n"
+    file.write_text("name = 5")
+    assert cli.main(["formats", str(file)]) == 2

@@ -76,7 +76,7 @@ def test_nothing_is_shown_as_nothing():
 def test_what_was_cut_off_is_said():
     text = "<|channel|>commentary to=functions.f<|message|>{"
     lines = shown(text, finish="length").splitlines()
-    assert lines[:3] == ["call 0: f", "  {", "call 0 is cut off; its arguments are not one JSON value"]
+    assert lines[:3] == ["call 0: f", "  {", "call 0 is not complete; its arguments are not one JSON value"]
     assert lines[4] == "finish: length"
 
 

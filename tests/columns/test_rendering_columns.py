@@ -194,6 +194,27 @@ def test_two_messages_in_one_turn_cannot_be_told_apart(ways):
     assert not any(apart["mask"])
 
 
+@pytest.mark.parametrize("weight", [0.5, 2, -1, "0", [], False, True, 0, 1, 1.0, None])
+def test_a_weight_is_0_or_1(ways, weight):
+    talk = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b", "weight": weight}]
+    (row,) = pyarrow.array(render_many([talk], fields=("mask", "error"), **ways["harmony"])).to_pylist()
+    if weight in (0, 1, None):
+        assert (row["error"], any(row["mask"])) == (None, weight != 0)
+    else:
+        assert row["error"] == f"message 1: weight is 0 or 1, not {weight!r}"
+
+
+def test_record_batches_are_read_as_their_table_is(ways):
+    talks = [[{"role": "user", "content": f"a{number}"}] for number in range(700)]
+    table = pyarrow.table({"messages": talks, "other": list(range(700))})
+    batches = [*table.to_batches(max_chunksize=300)]
+    of_table, of_batches, of_one = (
+        pyarrow.array(render_many(given, **ways["harmony"])) for given in (table, iter(batches), batches[:1])
+    )
+    assert of_table == of_batches
+    assert of_table[:300] == of_one
+
+
 def test_a_row_that_cannot_be_rendered_says_why_and_harms_no_other(ways):
     rows = [
         [{"role": "user", "content": "a"}],
