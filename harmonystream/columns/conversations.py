@@ -62,8 +62,8 @@ def in_chunks(conversations: Any) -> Iterator[list[Any]]:
     if isinstance(conversations, (str, bytes, Mapping)) or not isinstance(conversations, Iterable):
         kind = type(conversations).__name__
         what = (
-            "conversations are a list of conversations, an Arrow column or table of them, record batches, or an open file of "
-            "JSON lines"
+            "conversations are a list of conversations, an Arrow column or table of them, record batches, or an open "
+            "file of JSON lines"
         )
         raise TypeError(f"{what}, not {kind}")
     if hasattr(conversations, "readline"):
