@@ -110,5 +110,5 @@ def hint(error: PromptError, variables: Iterable[str], options: Iterable[str]) -
 
 
 def _meant(name: str, known: Sequence[str]) -> str:
-    close = get_close_matches(name, known, 1, 0.5)
-    return f": did you mean {close[0]}?" if close else ""
+    close = get_close_matches(name, known, 3, 0.5)
+    return f": did you mean {' or '.join(close)}?" if close else ""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._native.core.vocab import Vocab
 from .._native.stream.parser import Parser
+from ..checks import check_vocab
 from ..errors import GrammarError, VocabError, missing_extra
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class Matcher:
     """
 
     def __init__(self, grammar: Grammar, vocab: Vocab, stop_ids: Sequence[int] | None = None) -> None:
+        check_vocab(vocab, none=False)
         stops = Parser(grammar.row, vocab, check_stops=False).stop_ids if stop_ids is None else tuple(stop_ids)
         if not stops:
             raise GrammarError(f"the vocabulary has no token that ends an output of {grammar.format!r}: pass stop_ids")

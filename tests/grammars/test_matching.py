@@ -62,6 +62,8 @@ def test_a_matcher() -> None:
     assert matcher.allowed()[end // 8] >> end % 8 & 1
     matcher.take(end)
     matcher.take(end)  # what pads the rows of a batch
+    with pytest.raises(TypeError, match="vocab is a Vocab, not None"):
+        hs.grammar("hermes", ["f"]).matcher(None)  # type: ignore[arg-type]
     only = hs.vocab.from_bytes([bytes([byte]) for byte in range(256)], {})
     with pytest.raises(hs.errors.GrammarError, match="no token that ends an output of 'hermes'"):
         hs.grammar("hermes", ["f"]).matcher(only)
