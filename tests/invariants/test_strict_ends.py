@@ -63,5 +63,8 @@ def test_what_has_begun_has_ended(name, strict):
             parsers = [hs.Parser(name, vocab, strict=strict, tools=tools, check_stops=False) for _ in pieces]
             found = [outcome(parser, cut, reason) for parser, cut in zip(parsers, pieces, strict=True)]
             assert [one for one in found if one != found[0]] == []
+            for parser in parsers:  # one that has raised can be moved, too
+                state = parser.to_bytes()
+                assert hs.Parser.from_bytes(state, vocab=vocab, format=name, tools=tools).to_bytes() == state
             errors.add(found[0][1])
     assert strict or errors == {""}

@@ -172,5 +172,7 @@ cdef void tags_failed(Stream* s, const Context* c) noexcept nogil:
     if c.out.labels == NULL:
         out_record(c.out, R_MESSAGE_END, at, at)
     s.n_pending = 0
-    s.tags.newlines = 0
+    s.tags.newlines = s.tags.line_start = 0
+    s.value_mode = NO_VALUE
+    c.out.held.value.n = 0
     end_turn(s)
