@@ -4,7 +4,6 @@ then noise; the arguments are valid anyway. python examples/constrained_argument
 import random
 
 import harmonystream as hs
-from harmonystream.regions import Region
 
 VOCAB, HEADER = hs.vocab.o200k_harmony(), "<|channel|>commentary to=functions.set_lamp <|constrain|>json<|message|>"
 LAMP = {"brightness": {"type": "integer"}, "colour": {"enum": ["red", "warm white"]}}
@@ -27,7 +26,7 @@ def answer():
     while not generated or generated[-1] not in parser.stop_ids:
         if parser.grammar_at() is not place:  # the same object while nothing changes
             place, matcher = parser.grammar_at(), None
-            if place.region is Region.ARGUMENTS:
+            if place.region is hs.Region.ARGUMENTS:
                 here = prompt.continue_with(generated)
                 matcher = hs.grammar("harmony", TOOLS, choice=place.tool, prompt=here).matcher(VOCAB)
         generated.append(model(generated, matcher and matcher.allowed()))
