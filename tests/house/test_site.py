@@ -40,6 +40,23 @@ def test_the_reference_has_every_public_name():
     assert {line.partition("(")[0] for line in SURFACE if line[0] != " "} - set(shown) == NOT_SHOWN
 
 
+def test_the_reference_has_every_name_that_a_page_or_an_example_imports():
+    """So that nobody is told to use what may change in any version."""
+    pages = "\n".join(page.read_text(encoding="utf-8") for page in (DOCS / "reference").glob("*.md"))
+    shown = set(re.findall(r"^::: (harmonystream\.[\w.]+)$", pages, re.MULTILINE))
+    told = [ROOT / "README.md", *DOCS.glob("*.md"), *(ROOT / "examples").rglob("*.py")]
+    imported = {
+        f"{module}.{name.split()[0]}"
+        for source in told
+        for module, names in re.findall(
+            r"^ *from (harmonystream[\w.]*) import (\([^)]*\)|.*)$", source.read_text(encoding="utf-8"), re.MULTILINE
+        )
+        for name in filter(str.strip, names.partition("#")[0].strip("()").split(","))
+    }
+    assert len(imported) > 30
+    assert {name for name in imported if name not in shown and name.rpartition(".")[0] not in shown} == set()
+
+
 SURFACE = (ROOT / "tests" / "house" / "surface.txt").read_text(encoding="utf-8").splitlines()
 NOT_SHOWN = {"__version__", "events.Event", "errors.missing_extra", "errors.suggestion", "engines.EngineError"}
 """The version; a name that is shown at the top; what is for this library's own errors; and a second place of a name."""

@@ -247,7 +247,7 @@ SCENARIOS = {
     "arguments that are not JSON": calls(
         Call("f", "print(1)", {"input": "print(1)"}), F, where=JSON_BODIES, why=NO_BODY
     ),
-    "arguments that are no more JSON": calls(
+    "arguments that stop being JSON": calls(
         Call("f", '{"i": 1, b', {"i": 1, "INVALID_JSON": '{"i": 1, b'}),
         where=tuple(name for name in JSON_BODIES if name != "hermes"),
         why=f"{NO_BODY}; in hermes they are a part of an object, which then has no end",
