@@ -77,7 +77,10 @@ TOP = {
     "host": ('"127.0.0.1"', "the address to listen at"),
     "port": ("8000", "the port to listen at"),
     "workers": ("1", "processes that serve at the one address"),
-    "keys": ("none", "a file of keys, relative to the settings; `harmonystream serve --new-key` adds one"),
+    "keys": (
+        "none",
+        "a file of keys, relative to the settings; `harmonystream serve --keys FILE --new-key NAME` adds one",
+    ),
     "hosts": (
         "[]",
         "names by which clients may call the gateway, in the header `Host`; without keys, and beyond those"
