@@ -10,6 +10,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -63,17 +64,18 @@ def of_name(path: str, value: Any) -> Iterator[str]:
 
 
 def surface() -> Iterator[str]:
-    """Each public name once: at the top, or else in its room."""
+    """Each public name once: at the top, or else in its module."""
     known = set()
     for name in sorted(set(hs.__all__) - set(ROOMS)):
         value = getattr(hs, name)
         known.add(id(value))
         yield from of_name(name, value)
-    for room in ROOMS:
-        for name in sorted(getattr(hs, room).__all__):
-            value = getattr(getattr(hs, room), name)
+    for module in sorted((*ROOMS, "emit")):
+        found = import_module(f"harmonystream.{module}")
+        for name in sorted(found.__all__):
+            value = getattr(found, name)
             if id(value) not in known or not callable(value):
-                yield from of_name(f"{room}.{name}", value)
+                yield from of_name(f"{module}.{name}", value)
 
 
 def test_the_surface_is_the_one_that_is_written_down():
