@@ -11,6 +11,7 @@ from reference_header import (
     CHANNELS,
     CONTENT_TYPES,
     ROLES,
+    SEPARATOR,
     WHITESPACE,
     Char,
     Findings,
@@ -218,7 +219,9 @@ class PartReader:
         """No words but names of channels, and digits only after a known channel; not in the answer or in a call."""
         if self.findings.channel == "final" or self.findings.recipient:
             return False
-        text = "".join(" " if char.separates else char.text for char in self.chars[begin:])
+        while begin < len(self.chars) and self.chars[begin].separates:
+            begin += 1
+        text = "".join(" " if char.text == SEPARATOR else char.text for char in self.chars[begin:])
         letters = re.findall("[A-Za-z]+", text)
         if any(ord(char) > 127 for char in text) or (re.search("[0-9]", text) and not self.findings.channel):
             return False
