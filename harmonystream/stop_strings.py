@@ -17,6 +17,7 @@ __all__ = ["StopChecker", "StopStrings", "StopTexts", "bytes_of", "stops_of"]
 
 _DELTAS = {Region.REASONING: ReasoningDelta, Region.CONTENT: ContentDelta, Region.ARGUMENTS: ToolCallDelta}
 
+_MOST_BEHIND = 256
 _UNKNOWN = "�".encode()
 """The bytes for an id that the vocabulary does not have."""
 
@@ -59,6 +60,7 @@ class StopChecker:
                 f"regions are some of CONTENT, REASONING and ARGUMENTS of hs.Region, not {shown(wrong[0])}"
             )
         self._ahead = parser.fork()  # it reads an id before `parser` does, and shows what the id belongs to
+        self._behind: list[int] = []  # ids that it has not read yet, because no stop string can begin in them
         self._texts = StopTexts(stops_of(stops), parser.vocab, regions)
         self._texts.skip(parser.position)
 
@@ -78,13 +80,30 @@ class StopChecker:
 
     def rest(self) -> list[int]:
         """The ids that still wait, up to a stop string. Read them at the end of the output."""
-        return _flat(self._texts.end(self._ahead.finish()))
+        return _flat(self._rest())
 
     def _passed(self, tid: int, piece: Any) -> list[Any]:
         """The pieces that can be passed on after this one, which has the token `tid`."""
-        if self._texts.found is not None:
+        texts, behind = self._texts, self._behind
+        if texts.found is not None:
             return []
-        return self._texts.take(tid, piece, self._ahead.feed(tid))
+        if texts.is_free(tid):
+            behind.append(tid)
+            if len(behind) == _MOST_BEHIND:
+                self._catch_up()
+            return [piece]
+        events = self._catch_up() if behind else ()
+        return texts.take(tid, piece, [*events, *self._ahead.feed(tid)])
+
+    def _rest(self) -> list[Any]:
+        """The pieces that still wait, up to a stop string."""
+        return self._texts.end([*self._catch_up(), *self._ahead.finish()])
+
+    def _catch_up(self) -> Sequence[Event]:
+        self._texts.skip(len(self._behind))
+        events = self._ahead.feed(self._behind)
+        self._behind.clear()
+        return events
 
 
 def _flat(pieces: Iterable[Any]) -> list[int]:
@@ -107,10 +126,20 @@ class StopTexts:
         self._vocab = vocab
         self._waiting: deque[tuple[int, int, Any]] = deque()  # the position of an id, the id, and its piece
         self._read = 0  # how many ids the parser has read
+        self._may_begin: dict[int, bool] = {}  # by token: does it have the first byte of a stop string?
 
     @property
     def found(self) -> str | None:
         return self._strings.found
+
+    def is_free(self, tid: int) -> bool:
+        """Can this id be passed on, whatever it belongs to? Nothing waits, and no stop string begins in it."""
+        if self._waiting or self._strings.holds:
+            return False
+        may = self._may_begin.get(tid)
+        if may is None:
+            may = self._may_begin[tid] = self._strings.may_begin(bytes_of(self._vocab, tid))
+        return not may
 
     def take(self, tid: int, piece: Any, events: Sequence[Event]) -> list[Any]:
         """The pieces that can be passed on after this one. events: what a parser has said after reading the id."""
@@ -171,12 +200,16 @@ class StopStrings:
         """Is there a piece that has not been passed on?"""
         return bool(self._held)
 
+    def may_begin(self, data: bytes) -> bool:
+        """Do these bytes have the first byte of a stop string?"""
+        return len(data.translate(None, self._first)) < len(data)
+
     def take(self, data: bytes, piece: Any) -> list[Any]:
         """The pieces that can be passed on after this one. data: its bytes.
 
         If a stop string begins inside a piece, tokens of one byte each, or a part of the text, replace it.
         """
-        if not self._held and len(data.translate(None, self._first)) == len(data):
+        if not self._held and not self.may_begin(data):
             return [piece]
         self._held.append((data, piece))
         for at, byte in enumerate(data):

@@ -95,7 +95,7 @@ class _Watch(StopChecker):
         """The items that can be passed on after this one."""
         if isinstance(item, Finished):
             self.ended = True
-            yield from self.rest()
+            yield from self._rest()
             yield item if self.found is None else Finished(stop=self.found, usage=item.usage)
         elif isinstance(item, Framed):
             raise TypeError("stopping() reads tokens or text, not Framed, whose frames have been made")
@@ -110,8 +110,8 @@ class _Watch(StopChecker):
     def found(self) -> str | None:
         return super().found or self._in_text.found
 
-    def rest(self) -> list[Any]:
-        return [*super().rest(), *self._in_text.rest()]
+    def _rest(self) -> list[Any]:
+        return [*super()._rest(), *self._in_text.rest()]
 
     def _ids(self, item: Any) -> Iterator[Any]:
         sampled = item if isinstance(item, Sampled) else Sampled(item)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -129,6 +130,9 @@ def test_logprobs_stay_with_their_tokens():
         choice = answered(items, "\n\n")["choices"][0]
         assert choice["logprobs"]["content"] == entries[3:6]
         assert choice["message"]["content"] == "a\nb"
+    for stop in ("cd", "c"):  # an id waits at the end of the output; the last one has the stop string
+        choice = answered([Sampled([tid], [entry]) for tid, entry in zip(ids, entries)], stop)["choices"][0]
+        assert choice["logprobs"]["content"] == (entries[3:] if stop == "cd" else entries[3:-1])
     with pytest.raises(ValueError, match="1 logprobs for 9 tokens"):
         answered([Sampled(ids, entries[:1])], "\n\n")
 
@@ -225,6 +229,29 @@ def test_a_decode_loop_reads_what_a_response_reads(text: str, stops: list[str]) 
     choice = stream.response()["choices"][0]
     assert choice["message"]["content"] == made["message"]["content"]
     assert choice.get("stop_reason") == made.get("stop_reason") == checker.found
+
+
+@settings(max_examples=150)
+@given(
+    st.lists(
+        st.sampled_from(["<think>", "</think>", "<tool_call>", "</tool_call>", "a", "b\n", "\n\n", "é", '{"name":'])
+    ),
+    st.lists(st.text("ab\n<é{", min_size=1, max_size=3), min_size=1, max_size=3),
+    st.integers(0, 5),
+)
+def test_ids_in_which_no_stop_string_begins_change_nothing(parts: list[str], stops: list[str], control: int) -> None:
+    """They are passed on before the checker's parser reads them."""
+    ids = [tid for part in parts for tid in (VOCAB.encode(part) if control % 2 else ids_of(part))]
+
+    def read(slow: bool) -> tuple[list[int], str | None]:
+        checker = hs.inside.StopChecker(stops, hs.Parser("hermes", VOCAB, tools=["f"], check_stops=False))
+        if slow:
+            checker._texts.is_free = lambda tid: False  # type: ignore[method-assign]
+        taken = [one for tid in ids for one in checker.take(tid)] + checker.rest()
+        return taken, checker.found
+
+    with patch("harmonystream.stop_strings._MOST_BEHIND", 1 + control):
+        assert read(False) == read(True)
 
 
 CALL = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
