@@ -54,6 +54,32 @@ class Pieces(hs.engines.Engine):
         yield hs.engines.Finished(self.reason, {"prompt_tokens": 5, "completion_tokens": 7})
 
 
+THOUGHTS = "<|channel|>analysis<|message|>Hm STOP<|end|><|start|>assistant"
+FINAL = "<|channel|>final<|message|>"
+HEADER = "<|channel|>commentary to=functions.add <|constrain|>json<|message|>"
+OF_IDS = (
+    *("", f"{FINAL}Hello there. STOP and more<|return|>", f"{THOUGHTS}{FINAL}Hi 雨 STOP x<|return|>", THOUGHTS[:30]),
+    *(f'{THOUGHTS}{HEADER}{{"a": 1}}<|call|>', f'{HEADER}{{"a": "STOP"}}<|call|>', f'{HEADER}{{"a": ', f"{FINAL}a ST"),
+    f'<|channel|>commentary<|message|>Text\n<|end|><|start|>assistant{HEADER}{{"a": 2}}<|call|>',
+    f"{FINAL}a\nSTO<|return|>",
+)
+
+
+class Ids(hs.engines.Engine):
+    """Gives the ids of `text`, `size` at a time, with log probabilities if they are asked for."""
+
+    text, size, reason = "", 1, "stop"
+    gives_logprobs = True
+
+    async def generate(self, prompt: Any, sampling: Any) -> AsyncIterator[Any]:
+        ids = hs.vocab.o200k_harmony().encode(self.text, control=True)
+        for i in range(0, len(ids), self.size):
+            part = ids[i : i + self.size]
+            entries = [{"token": f"t{tid}", "logprob": -tid / 7, "bytes": None, "top_logprobs": []} for tid in part]
+            yield part if sampling.logprobs is None else hs.engines.Sampled(part, entries)
+        yield hs.engines.Finished(self.reason, {"prompt_tokens": 5, "completion_tokens": 7})
+
+
 def chat(rng: random.Random) -> dict[str, Any]:
     asked = {"role": "user", "content": "?"}
     calls = [{"id": f"c{i}", "type": "function", "function": {"name": "add", "arguments": "{}"}} for i in (1, 2)]
@@ -112,7 +138,9 @@ def choices_of_stream(text: str) -> Any:
     made: dict[int, dict[str, Any]] = {}
     for event in events(text):
         for choice in event["choices"]:
-            one = made.setdefault(choice["index"], {"content": "", "reasoning": "", "calls": [], "end": None})
+            one = made.setdefault(
+                choice["index"], {"content": "", "reasoning": "", "calls": [], "logprobs": [], "end": None}
+            )
             delta = choice["delta"]
             for name in ("content", "reasoning"):
                 one[name] += delta.get(name) or ""
@@ -121,6 +149,7 @@ def choices_of_stream(text: str) -> Any:
                 if part.get("id"):
                     one["calls"].append([part["id"], body["name"], ""])
                 one["calls"][part["index"]][2] += body.get("arguments") or body.get("input") or ""
+            one["logprobs"] += (choice.get("logprobs") or {}).get("content") or []
             one["end"] = choice["finish_reason"] or one["end"]
     return made
 
@@ -133,7 +162,8 @@ def choices_of(whole: dict[str, Any]) -> Any:
         calls = [[tid, body["name"], body.get("arguments", body.get("input"))] for tid, body in bodies]
         made[choice["index"]] = {
             **{name: said.get(name) or "" for name in ("content", "reasoning")},
-            **{"calls": calls, "end": choice["finish_reason"]},
+            **{"calls": calls, "logprobs": (choice.get("logprobs") or {}).get("content") or []},
+            "end": choice["finish_reason"],
         }
     return made
 
@@ -186,14 +216,21 @@ APIS: dict[str, tuple[Callable[[random.Random], dict[str, Any]], Callable[[str],
 }
 
 
+@pytest.mark.parametrize("kind", [Pieces, Ids])
 @pytest.mark.parametrize("path", APIS)
-def test_a_stream_is_the_whole_answer(path: str) -> None:
+def test_a_stream_is_the_whole_answer(path: str, kind: type[Pieces | Ids]) -> None:
     made, of_stream, of_whole = APIS[path]
-    rng, engine, answered = random.Random(path), Pieces(), 0
-    with TestClient(app([Model(NAME, engine)]), base_url="http://localhost") as client:
+    rng, engine, answered = random.Random(f"{path} {kind.__name__}"), kind(), 0
+    name = NAME if kind is Pieces else "gpt-oss-20b"
+    with TestClient(app([Model(name, engine)]), base_url="http://localhost") as client:
         for _ in range(80):
-            body = {"model": NAME, **made(rng)}
-            engine.text, engine.size = rng.choice(OUTPUTS), rng.choice([1, 2, 5, 1000])
+            body = {"model": name, **made(rng)}
+            if kind is Ids and path == "/v1/chat/completions":
+                body |= rng.choice([{}, {"logprobs": True}, {"logprobs": True, "top_logprobs": 2}])
+            elif kind is Ids and path == "/v1/responses":
+                body |= rng.choice([{}, {"include": ["message.output_text.logprobs"]}])
+            engine.text = rng.choice(OUTPUTS if kind is Pieces else OF_IDS)
+            engine.size = rng.choice([1, 2, 5, 1000])
             engine.reason = rng.choice(["stop", "stop", "length"])
             whole, stream = client.post(path, json=body), client.post(path, json=body | {"stream": True})
             assert whole.status_code == stream.status_code, (body, engine.text)
