@@ -114,7 +114,7 @@ def _flat(pieces: Iterable[Any]) -> list[int]:
 
 
 class StopTexts:
-    """Searches the text of an output of ids for stop strings. What is text, the events of a parser show.
+    """Searches the text of an output of ids for stop strings. The events of a parser show what is text.
 
     A tag, a header, or a newline that a tag drops is not text. An id waits until an event shows what it is. This delays
     nothing: until then, a parser has nothing to say about it.
@@ -142,7 +142,7 @@ class StopTexts:
         return not may
 
     def take(self, tid: int, piece: Any, events: Sequence[Event]) -> list[Any]:
-        """The pieces that can be passed on after this one. events: what a parser has said after reading the id."""
+        """The pieces that can be passed on after this one. events: those of a parser that has read the id."""
         self._waiting.append((self._read, tid, piece))
         self._read += 1
         return self._seen(events)
