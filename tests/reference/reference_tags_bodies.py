@@ -248,6 +248,7 @@ class Bodies:
             if fenced and q < limit and self.text.s[q] == "`":
                 if not self.text.s.startswith("```", q, limit):
                     if "```".startswith(self.text.s[q:limit]):
+                        q = limit
                         raise More(limit)
                     return None
                 q = self.text.skip(q + 3, limit)

@@ -556,6 +556,8 @@ class HeaderReader:
             return word
         fence = text.skip(stop, limit)
         if word != "function" and "```".startswith(text.s[fence : min(fence + 3, limit)]) and fence + 3 > limit:
+            if limit == len(text):
+                return word
             raise More(limit)
         if not self.good(name) or (word != "function" and not text.s.startswith("```", fence, limit)):
             return word
