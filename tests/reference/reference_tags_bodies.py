@@ -262,7 +262,7 @@ class Bodies:
     def raw_end(self, i: int, state: str, limit: int | None = None) -> Marker | None:
         """A marker at `i` that ends the body."""
         text, limit = self.text, self.size if limit is None else limit
-        openers = OPENERS if state in ("start", "closed") or (i < limit and not text.is_byte(i)) else ()
+        openers = OPENERS if state != "open" or (i < limit and not text.is_byte(i)) else ()
         with suppress(More):
             self.quotes |= self.inside and not openers and text.at(i, limit, *OPENERS) is not None
         mark = text.at(i, limit, "call_close", "section_close", "stop", *openers)

@@ -187,6 +187,8 @@ cdef inline void json_step(Json* j, const uint8_t* p, Py_ssize_t n) noexcept nog
                     json_close(j, i)
             else:
                 j.broken = 1
+                if j.stage == J_NOTHING:
+                    j.stage = J_SCALAR
             continue
         elif c == c'{' or c == c'[':
             open_level(j, c == c'{')

@@ -35,7 +35,7 @@ cdef int look_raw_end(const View* v, Stream* s, const TagTable* row, Py_ssize_t 
         return look_follow(v, row, stop, origin, row.follow_stop)
     if role != CALL_CLOSE and role != SECTION_CLOSE:
         s.tags.quotes |= s.json.in_string
-        return NO
+        return NO if s.json.stage == J_OPEN else YES
     if not s.json.in_string:
         return YES
     verdict = look_follow(v, row, stop, origin, row.follow_call if role == CALL_CLOSE else row.follow_section)
