@@ -166,6 +166,7 @@ class Bodies:
         self.write_raw(body)
         if alone and self.is_over(body, i):
             self.end_call(i, True)
+            self.last_cut = False  # its JSON has ended it, and not the end of the stream
             return i
         return self.cut_call()
 
