@@ -18,6 +18,7 @@ __all__ = ["StopChecker", "StopStrings", "StopTexts", "bytes_of", "stops_of"]
 _DELTAS = {Region.REASONING: ReasoningDelta, Region.CONTENT: ContentDelta, Region.ARGUMENTS: ToolCallDelta}
 
 _MOST_BEHIND = 256
+"""How many ids the checker's parser may leave for later."""
 _UNKNOWN = "�".encode()
 """The bytes for an id that the vocabulary does not have."""
 
@@ -92,18 +93,18 @@ class StopChecker:
             if len(behind) == _MOST_BEHIND:
                 self._catch_up()
             return [piece]
-        events = self._catch_up() if behind else ()
-        return texts.take(tid, piece, [*events, *self._ahead.feed(tid)])
+        return texts.take(tid, piece, [*self._catch_up(), *self._ahead.feed(tid)])
 
     def _rest(self) -> list[Any]:
         """The pieces that still wait, up to a stop string."""
         return self._texts.end([*self._catch_up(), *self._ahead.finish()])
 
     def _catch_up(self) -> Sequence[Event]:
-        self._texts.skip(len(self._behind))
-        events = self._ahead.feed(self._behind)
-        self._behind.clear()
-        return events
+        """Read the ids that were left for later."""
+        behind = self._behind[:]
+        self._behind.clear()  # first, because a strict parser may raise
+        self._texts.skip(len(behind))
+        return self._ahead.feed(behind) if behind else ()
 
 
 def _flat(pieces: Iterable[Any]) -> list[int]:

@@ -41,13 +41,13 @@ def test_the_reference_has_every_public_name():
 
 
 def test_the_reference_has_every_name_that_a_page_or_an_example_imports():
-    """So that nobody is told to use what may change in any version."""
+    """Names that the reference does not list may change in any version, so pages must not use them."""
     pages = "\n".join(page.read_text(encoding="utf-8") for page in (DOCS / "reference").glob("*.md"))
     shown = set(re.findall(r"^::: (harmonystream\.[\w.]+)$", pages, re.MULTILINE))
-    told = [ROOT / "README.md", *DOCS.glob("*.md"), *(ROOT / "examples").rglob("*.py")]
+    sources = [ROOT / "README.md", *DOCS.glob("*.md"), *(ROOT / "examples").rglob("*.py")]
     imported = {
         f"{module}.{name.split()[0]}"
-        for source in told
+        for source in sources
         for module, names in re.findall(
             r"^ *from (harmonystream[\w.]*) import (\([^)]*\)|.*)$", source.read_text(encoding="utf-8"), re.MULTILINE
         )

@@ -304,6 +304,20 @@ def test_a_stop_checker_may_be_made_at_any_time(read: int) -> None:
     assert "".join(event.text for event in events if isinstance(event, hs.ContentDelta)) == "One two "
 
 
+def test_a_stop_checker_at_its_end() -> None:
+    checker = hs.inside.StopChecker("END", hs.Parser())
+    assert (checker.rest(), checker.rest(), checker.found) == ([], [], None)
+    strict = hs.Parser(strict=True)
+    checker = hs.inside.StopChecker("END", strict)
+    wrong = VOCAB.encode("<|channel|>final<|message|>Hi<|message|>", control=True)
+    passed = [one for tid in wrong for one in checker.take(tid)]
+    with pytest.raises(hs.errors.ParseError):
+        strict.feed(passed)
+    for _ in range(2):  # as a parser that has raised does
+        with pytest.raises(hs.errors.ParseError):
+            checker.rest()
+
+
 def test_a_stop_checker_takes_what_a_request_may_have() -> None:
     assert hs.inside.StopChecker(None, hs.Parser(start="answer")).take(13225) == [13225]
     with pytest.raises(TypeError, match="stop is a string, a list of strings, or null, not 5"):

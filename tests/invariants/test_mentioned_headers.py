@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from broken_calls import OPTIONS, calls_of, changed, parts_of, row_of
+from broken_calls import OPTIONS, calls_of, changed, check_every_cut, parts_of, row_of
 from fuzz import targets
 from fuzz.rows import TOOLS
 from random_tags import first
@@ -37,6 +37,7 @@ def test_the_call_after_it_is_read(name: str, between: str) -> None:
             found = hs.parse(stream, name, vocab=vocab, tools=["f"], finish_reason="stop")
             calls = [(call.arguments, call.complete) for call in found.tool_calls]
             assert calls[1:] == [('{"x": 1}', True)] and not calls[0][1], (text, found)
+        check_every_cut(name, text, ["f"], step=3)
 
 
 def test_bodies_are_read_as_specified() -> None:
