@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -147,7 +147,7 @@ class EventSource:
     async def __aexit__(self, *exc_info: object) -> None:
         """Read the end of the body. If a server does not send it, this costs little."""
         if self.ended and not self._broken:
-            with suppress(asyncio.TimeoutError):
+            with suppress(aiohttp.ClientError, OSError, RuntimeError, asyncio.TimeoutError):  # nothing is missing
                 await asyncio.wait_for(self._content.read(MAX_REFUSAL), LINGER)
 
 
@@ -294,12 +294,13 @@ class HttpEngine:
         where = self.url + path
         try:
             async with await self._asked(session, method, where, body, headers) as response:
-                if response.status != 200:
-                    reason = (await response.content.read(MAX_REFUSAL)).decode("utf-8", "replace").strip()
-                    if 300 <= response.status < 400:  # a redirect's target would get the prompt and the key
-                        reason = f"it is elsewhere, at {response.headers.get('Location')}: pass that URL"
-                    raise EngineError(f"{where}: HTTP {response.status}: {reason}", "status", response.status)
-                yield response
+                with _ending_with_its_connection(response):
+                    if response.status != 200:
+                        reason = (await response.content.read(MAX_REFUSAL)).decode("utf-8", "replace").strip()
+                        if 300 <= response.status < 400:  # a redirect's target would get the prompt and the key
+                            reason = f"it is elsewhere, at {response.headers.get('Location')}: pass that URL"
+                        raise EngineError(f"{where}: HTTP {response.status}: {reason}", "status", response.status)
+                    yield response
         except aiohttp.ServerTimeoutError as error:
             raise EngineError(f"{where}: {str(error) or 'silent for too long'}", "timeout") from error
         except (aiohttp.ClientError, OSError) as error:
@@ -336,6 +337,38 @@ def _pause(attempt: int, asked: str | None) -> float:
     """Seconds to wait before another attempt. asked: a server's `Retry-After`, in seconds or as a date."""
     wanted = float(asked) if asked is not None and asked.strip().isdecimal() else PAUSE * 2.0**attempt
     return min(wanted, LONGEST_PAUSE)
+
+
+@contextmanager
+def _ending_with_its_connection(response: aiohttp.ClientResponse) -> Iterator[None]:
+    """Let a lost connection end the body. If what follows is not HTTP, aiohttp closes the connection, but a reader of
+    the body then waits without end, or gets a RuntimeError.
+    """
+    content, connection = response.content, response.connection
+    protocol = None if connection is None else connection.protocol
+    if protocol is None:  # the whole body is there
+        yield
+        return
+    closed = protocol.closed  # None if it is lost already
+    lost = aiohttp.ClientPayloadError("the connection was lost")
+
+    def end(closed: asyncio.Future[None]) -> None:
+        if not closed.cancelled():
+            closed.exception()  # asyncio logs an error that nobody has read
+        if content.exception() is None and not content.is_eof():
+            content.set_exception(lost)
+
+    if closed is not None:
+        closed.add_done_callback(end)
+    try:
+        yield
+    except RuntimeError as error:  # a read just before the callback
+        if protocol.connected:
+            raise
+        raise lost from error
+    finally:
+        if closed is not None:
+            closed.remove_done_callback(end)
 
 
 def _unread(content: aiohttp.StreamReader) -> bytes:

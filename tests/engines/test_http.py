@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -123,6 +124,56 @@ def test_a_connection_that_fails_is_tried_again(monkeypatch):
     with pytest.raises(EngineError) as raised:
         asyncio.run(main())
     assert (raised.value.kind, len(tried)) == ("connection", 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pause", [0.0, 0.01], ids=["read at once", "read later"])
+def test_an_answer_that_stops_being_http_is_an_error_at_any_byte(pause):
+    """aiohttp does not wake the reader of a body when something else follows in a later packet."""
+    choices = [{"index": 0, "text": text} for text in ("Hello ", "there", "!")]
+    choices[-1]["finish_reason"] = "stop"
+    events = [event({"choices": [choice]}) for choice in choices]
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+    whole = head + b"".join(b"%x\r\n%b\r\n" % (len(one), one) for one in [*events, DONE]) + b"0\r\n\r\n"
+
+    async def asked(cut: int) -> tuple[str, str]:
+        answered = asyncio.Event()
+
+        async def broken(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            with suppress(ConnectionError):
+                await reader.readuntil(b"\r\n\r\n")
+                writer.write(whole[:cut])
+                await asyncio.sleep(0.005)
+                writer.write(b"\xff\x00}{\r\n")
+            writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
+            answered.set()
+
+        server = await asyncio.start_server(broken, "127.0.0.1", 0)
+        text, end = "", "whole"
+        try:
+            async with Completions(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", "m") as engine:
+                async for item in engine.generate(TEXT, Sampling()):
+                    text += item if isinstance(item, str) else ""
+                    await asyncio.sleep(pause)
+        except EngineError as error:
+            end = error.kind
+        await answered.wait()
+        server.close()
+        return text, end
+
+    async def all_of_them() -> list[tuple[str, str]]:
+        ends = await asyncio.wait_for(asyncio.gather(*(asked(cut) for cut in range(len(whole) + 1))), 20)
+        await asyncio.sleep(0.05)  # until aiohttp has closed its sockets
+        return ends
+
+    ends = asyncio.run(all_of_them())
+    last = whole.index(b"data: [DONE]\n\n") + len(b"data: [DONE]\n\n")
+    for cut, (text, end) in enumerate(ends):
+        sent = [one for one in ("Hello ", "there", "!") if whole.index(one.encode()) + len(one) <= cut]
+        assert "Hello there!".startswith(text) and len(text) <= len("".join(sent))
+        assert (text, end) == ("Hello there!", "whole") if cut >= last else end in ("connection", "protocol"), cut
 
 
 def test_retries_are_a_number():
