@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import re
 import sys
 from itertools import product
 from pathlib import Path
@@ -83,6 +84,27 @@ def test_strings_in_json_without_these(words, schema):
     assert 50 < sum(taken) < 450
     for wrong in ("a\nb", "\x00", "\\x", "\\u12", 'a"b', "\\"):
         assert not is_taken(f'"{wrong}"'), wrong
+
+
+def test_the_page_s_loop_of_xgrammar():
+    """The example of docs/grammars.md, with random numbers for the model."""
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("xgrammar")
+    page = (Path(__file__).parents[3] / "docs" / "grammars.md").read_text()
+    (program,) = re.findall(r"```python\n(import xgrammar\n.*?)```", page, re.DOTALL)
+    source, numbers, generated = torch.Generator().manual_seed(1), "logits = ...  #", list[int]()
+    assert numbers in program
+    colour = {"type": "object", "properties": {"colour": {"enum": ["red", "warm white"]}}, "required": ["colour"]}
+    lamp = [{"type": "function", "function": {"name": "set_lamp", "strict": True, "parameters": colour}}]
+    prompt = hs.render("Light, please.", tools=lamp, model="gpt-oss")
+    grammar = hs.grammar("gpt-oss", lamp, choice="required", reasoning="none", prompt=prompt)
+    names = {"vocab": hs.vocab.o200k_harmony(), "parser": prompt.parser(), "grammar": grammar}
+    names |= {"source": source, "torch": torch, "chosen": generated.append}
+    program = program.replace(numbers, "logits = torch.randn(1, len(vocab), generator=source)  #")
+    exec(program + "    chosen(int(logits.argmax()))\n", names)
+    (call,) = hs.parse(generated, "gpt-oss", tools=lamp).tool_calls
+    assert (call.name, call.complete) == ("set_lamp", True)
+    assert json.loads(call.arguments)["colour"] in ("red", "warm white")
 
 
 def test_an_engine_of_transformers_keeps_a_required_call():
