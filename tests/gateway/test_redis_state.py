@@ -451,7 +451,7 @@ def test_a_store_that_hangs_is_waited_for_once_and_comes_back(daemon, monkeypatc
             began = time.monotonic()
             with pytest.raises(StateError):
                 await one.put("ann", [], response("lost"))
-            assert time.monotonic() - began < 0.5
+            assert time.monotonic() - began < 2
             assert not one.is_there
             began = time.monotonic()
             for _ in range(50):
@@ -460,7 +460,7 @@ def test_a_store_that_hangs_is_waited_for_once_and_comes_back(daemon, monkeypatc
             await one.enter("ann", quota)
             await one.enter("ann", quota)
             one.take("ann", 100, quota)
-            assert time.monotonic() - began < 0.2
+            assert time.monotonic() - began < 2  # 50 times the wait are 10
             await one.enter("ann", quota)  # nobody knows what the other one has
             with pytest.raises(Refused):
                 await one.enter("ann", quota)  # what it has itself it knows

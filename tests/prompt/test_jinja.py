@@ -203,7 +203,7 @@ def test_asking_a_template_what_it_wants_counts_too(monkeypatch):
         begun = time.monotonic()
         with pytest.raises(hs.errors.PromptError, match="it takes longer than"):
             template.render("Hi")
-        assert time.monotonic() - begun < 1.5
+        assert time.monotonic() - begun < 3  # twenty times the limit are 4
 
 
 def test_jinja_before_its_last_escape_was_closed_is_refused(monkeypatch):
