@@ -17,8 +17,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     listing = commands.add_parser(
         "formats",
         help="which formats there are, and which one a model writes",
-        description="Lists the formats and the models that write them. With MODEL, names its format; with a file, checks its "
-        "row.",
+        description="Lists the formats and the models that write them. "
+        "With MODEL, names its format; with a file, checks its row.",
     )
     listing.set_defaults(run=run)
     listing.add_argument(
