@@ -62,14 +62,45 @@ class Result(NamedTuple):
 
 
 def cases(path: str = CASES) -> list[Case]:
-    """The cases of a file. By default, it is this package's file."""
+    """The cases of a file. By default, it is this package's file. Other files may have a case on each line, as JSON.
+
+    Raises ValueError for a line that is not a case.
+    """
     with open(path, encoding="utf-8") as file:
-        data = json.load(file)
+        text = file.read()
+    try:
+        data = json.loads(text)
+    except ValueError:
+        data = None
+    if not isinstance(data, dict) or "cases" not in data:
+        return [_case(line, number) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     known = data["tools"]
     return [
         Case(**{**each, "tools": None if each["tools"] is None else [known[name] for name in each["tools"]]})
         for each in data["cases"]
     ]
+
+
+def _case(line: str, number: int) -> Case:
+    """The case on a line. A field that is missing has the value of most cases."""
+    try:
+        given = json.loads(line)
+    except ValueError as error:
+        raise ValueError(f"line {number} is not JSON: {error}") from None
+    if not isinstance(given, dict):
+        raise ValueError(f"line {number} is not an object")
+    for field in given:
+        if field not in Case._fields:
+            raise ValueError(f"line {number}: unknown field {field!r}; known: {', '.join(Case._fields)}")
+    for field in ("name", "format", "events"):
+        if field not in given:
+            raise ValueError(f"line {number}: {field!r} is missing")
+    if given.get("text") is None and given.get("ids") is None:
+        raise ValueError(f"line {number}: 'text' or 'ids' is missing")
+    if not isinstance(given["events"], list) or not all(isinstance(row, list) and row for row in given["events"]):
+        raise ValueError(f'line {number}: events is a list of rows, such as ["finish", "stop"]')
+    usual = {"well_formed": True, "text": None, "ids": None, "tools": None, "start": "auto", "finish": None}
+    return Case(**{**usual, **given})
 
 
 def requests(case: Case) -> Iterator[dict[str, Any]]:

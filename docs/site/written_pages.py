@@ -113,12 +113,12 @@ MODEL = {
 }
 ENGINE = {
     "kind": ('"vllm"', "`vllm`, `vllm-tokens`, `sglang`, `tensorrt_llm`, `completions`, `llama-server` or `recorded`"),
-    "url": ("", "where the engine is; of `recorded`, a file"),
+    "url": ("", "where the engine is; for `recorded`, the path of a file"),
     "model": ("the first it lists", "the model's name at the engine"),
     "key_env": ("none", "the variable of the environment that has the engine's key"),
     "render": (
         "none",
-        "the URL of the server that writes the prompts: of `vllm`, `vllm-tokens`, `sglang` and `llama-server`",
+        "the URL of the server that writes the prompts; only for `vllm`, `vllm-tokens`, `sglang` and `llama-server`",
     ),
 }
 LIMITS = {
@@ -135,7 +135,7 @@ LIMITS = {
     "send": "seconds for which a client may take nothing of its answer",
     "status_wait": "seconds for which the status of a stream waits for the first token, so that an error has its own",
     "keep_alive": "seconds of silence after which a stream gets a comment",
-    "retries": "other attempts: at a generation that fails before its first token, and at a broken answer of no stream",
+    "retries": "further attempts if an engine fails before its first token, or in an answer that is not streamed",
     "drain": "seconds that open answers have when the gateway is stopped",
     "tool_rounds": "generations of one answer in which a model may call tools that run here",
     "stored": "responses that are kept for `previous_response_id`; 0: none",

@@ -100,7 +100,12 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     way.add_argument("--against", metavar="CMD", help="the program to test")
     way.add_argument("--answer", action="store_true", help="answer requests on standard input with this library")
     way.add_argument("--list", action="store_true", help="write the cases, one per line, as JSON")
-    conformance.add_argument("--cases", metavar="FILE", default=CASES, help="the cases; default: those of this package")
+    conformance.add_argument(
+        "--cases",
+        metavar="FILE",
+        default=CASES,
+        help="the cases, as --list writes them; default: those of this package",
+    )
     conformance.add_argument("--format", action="append", metavar="NAME", help="only cases of this format; repeatable")
     conformance.add_argument("--well-formed", action="store_true", help="only cases that keep to their format")
     conformance.add_argument("--case", action="append", metavar="NAME", help="only this case; repeatable")
@@ -116,17 +121,19 @@ def run(args: argparse.Namespace) -> None:
             print(json.dumps(answer(json.loads(line))), flush=True)
         return
     try:
-        wanted = [case for case in cases(args.cases) if _is_wanted(case, args)]
+        known = cases(args.cases)
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{args.cases}: these are not cases: {error}") from None
+        raise InputError(f"{args.cases}: {error}") from None
+    wanted = [case for case in known if _is_wanted(case, args)]
     if args.list:
         for case in wanted:
             print(json.dumps(case._asdict(), ensure_ascii=False))
         return
     if not wanted:
-        raise InputError("no case has this name and this format")
+        formats = ", ".join(dict.fromkeys(case.format for case in known)) or "none"
+        raise InputError(f"no case has this name and this format; the formats of the cases are {formats}")
     if args.against is None:
-        results = list(run_cases(wanted, answer))
+        results = list(run_cases(wanted, _own))
     else:
         program = Program(args.against, args.timeout)
         try:
@@ -141,6 +148,13 @@ def run(args: argparse.Namespace) -> None:
         _write(results, args.show)
     if any(result.verdict == "failed" for result in results):
         raise SystemExit(FAILED)
+
+
+def _own(request: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return answer(request)
+    except (TypeError, ValueError) as error:  # the format, the tools or the start
+        raise InputError(f"the case {request['case']}: {error}") from None
 
 
 def _is_wanted(case: Case, args: argparse.Namespace) -> bool:

@@ -17,10 +17,16 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     listing = commands.add_parser(
         "formats",
         help="which formats there are, and which one a model writes",
-        description="Lists the formats and the models that write them; with MODEL, names the format that it writes.",
+        description="Lists the formats and the models that write them. "
+        "With MODEL, names its format; with a file, checks its row.",
     )
     listing.set_defaults(run=run)
-    listing.add_argument("model", metavar="MODEL", nargs="?", help="a model's id, tag or path: Qwen/Qwen3-8B")
+    listing.add_argument(
+        "model",
+        metavar="MODEL",
+        nargs="?",
+        help="a model's id, tag or path: Qwen/Qwen3-8B; or a file with a row (.json, .toml)",
+    )
 
 
 def run(args: argparse.Namespace) -> None:

@@ -48,6 +48,8 @@ def conversation_of(row: Any) -> Conversation:
 def _json(text: str | bytes, what: str) -> Any:
     try:
         return json.loads(text)
+    except json.JSONDecodeError as error:  # its own text counts lines from the row, and not from the file
+        raise PromptError(f"{what} is not JSON: {error.msg} at character {error.pos}") from None
     except (ValueError, RecursionError) as error:
         raise PromptError(f"{what} is not JSON: {error}") from None
 

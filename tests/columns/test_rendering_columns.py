@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -241,6 +242,12 @@ def test_a_row_that_cannot_be_rendered_says_why_and_harms_no_other(ways):
         None,
     ]
     assert all(row["mask"] is None and row["text"] is None for row in found[1:6])
+
+
+def test_a_row_that_is_not_json_says_where_in_the_row(ways):
+    """The place is in the row: its lines are not those of the file."""
+    made = pyarrow.array(render_many(io.StringIO('{"messages": [\n'), **ways["harmony"]))
+    assert made.to_pylist()[0]["error"] == "the row is not JSON: Expecting value at character 15"
 
 
 def test_mistakes_of_the_caller_are_refused(ways):

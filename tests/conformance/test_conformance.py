@@ -205,6 +205,65 @@ def test_cases_can_be_listed():
     ]
 
 
+ACME = """
+name = "acme"
+think = ["<think>", "</think>"]
+section = ["<calls>", "</calls>"]
+call = ['<run tool="', '">', "</run>"]
+pair = ['<set name="', '">', "", "</set>"]
+stops = ["<|done|>"]
+"""
+
+
+def test_listed_cases_can_be_read_again(tmp_path):
+    status, out, _ = run("conformance", "--list", "--format", "glm", "--format", "harmony")
+    file = tmp_path / "cases.jsonl"
+    file.write_text(out + "\n", encoding="utf-8")
+    assert (status, cases(str(file))) == (0, [case for case in KNOWN if case.format in ("glm", "harmony")])
+
+
+def test_a_format_of_ones_own_has_cases_of_its_own(tmp_path):
+    row = tmp_path / "acme.toml"
+    row.write_text(ACME, encoding="utf-8")
+    case = {"name": "acme/1", "format": str(row), "start": "reasoning", "text": "Hm.</think>Hi\u2028<|done|>"}
+    case |= {"events": [["reasoning", "Hm."], ["content", "Hi\u2028", None], ["finish", "stop"]], "finish": "stop"}
+    file = tmp_path / "cases.jsonl"
+    file.write_text(json.dumps(case, ensure_ascii=False), encoding="utf-8")
+    status, out, err = run("conformance", "--cases", str(file))
+    assert (status, err, out.splitlines()[1].split()[-3:]) == (0, "", ["1", "0", "0"])
+    file.write_text(json.dumps(case | {"text": "Hm.</think>Ho<|done|>"}), encoding="utf-8")
+    status, out, _ = run("conformance", "--cases", str(file))
+    assert status == 1
+    assert '  found:    [["reasoning", "Hm."], ["content", "Ho", null], ["finish", "stop"]]' in out
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("{", "line 2 is not JSON: "),
+        ("7", "line 2 is not an object"),
+        ('{"name": "a", "text": "", "events": []}', "line 2: 'format' is missing"),
+        ('{"name": "a", "format": "glm", "events": []}', "line 2: 'text' or 'ids' is missing"),
+        ('{"name": "a", "format": "glm", "text": "", "events": [7]}', "line 2: events is a list of rows"),
+        ('{"name": "a", "format": "glm", "text": "", "events": [], "x": 1}', "line 2: unknown field 'x'; known: name"),
+        ('{"name": "a", "format": "no.toml", "text": "", "events": []}', "the case a: no.toml"),
+        ('{"name": "a", "format": "glm", "text": "", "events": [], "start": "middle"}', "the case a: start is 'auto'"),
+    ],
+)
+def test_a_line_that_is_not_a_case_is_said(line, problem, tmp_path):
+    file = tmp_path / "cases.jsonl"
+    file.write_text("\n" + line, encoding="utf-8")
+    status, out, err = run("conformance", "--cases", str(file))
+    assert (status, out) == (2, "")
+    assert problem in err
+
+
+def test_a_format_without_cases_is_said_beside_those_that_have_some():
+    status, out, err = run("conformance", "--format", "acme.toml")
+    assert (status, out) == (2, "")
+    assert err.startswith("harmonystream: no case has this name and this format; the formats of the cases are harmony,")
+
+
 def test_a_program_of_openai_harmony_speaks_the_protocol(monkeypatch):
     pytest.importorskip("openai_harmony")
     monkeypatch.setenv("TIKTOKEN_ENCODINGS_BASE", rank_file.folder())

@@ -107,6 +107,16 @@ def test_the_commands(row, tmp_path, capsys, monkeypatch):
     assert "acme-7b: format acme, no vocabulary, so prompts go out as text" in capsys.readouterr().err
 
 
+def test_the_commands_that_test_a_row(row, tmp_path, capsys):
+    assert main(["formats", row]) == 0
+    assert capsys.readouterr().out == "acme\n"
+    events = [["reasoning", "Hm."], ["call", 0, "f"], ["arguments", 0, '{"city": "Bergen"}'], ["end", 0, "complete"]]
+    case = {"name": "acme/1", "format": row, "text": OUTPUT, "start": "reasoning", "finish": "stop"}
+    (tmp_path / "cases.jsonl").write_text(json.dumps(case | {"events": [*events, ["finish", "tool_calls"]]}))
+    assert main(["conformance", "--cases", str(tmp_path / "cases.jsonl")]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split()[-3:] == ["1", "0", "0"]
+
+
 def test_the_names_of_the_plug_ins(row, monkeypatch, tmp_path):
     other = tmp_path / "other.json"
     other.write_text(json.dumps(FIELDS | {"name": "other"}))

@@ -219,6 +219,14 @@ def test_a_folder_may_say_the_format_of_a_model_with_any_name(tmp_path):
     assert Served(Model("nobody/knows", Recorded(), tokenizer=tmp_path)).row.think == ("<hm>", "</hm>")
 
 
+def test_a_tokenizer_without_the_stops_is_refused_without_an_option_of_the_parser(tmp_path):
+    """A file of settings has no such option."""
+    tokenizer(("<|other|>",), ()).save(str(tmp_path / "tokenizer.json"))
+    with pytest.raises(ValueError, match="has none of the tokens at which 'hermes' stops") as refused:
+        served([Model("Qwen/Qwen3-8B", Recorded(), template=TEMPLATE, tokenizer=tmp_path)])
+    assert str(refused.value).endswith("and is it the model's own?")
+
+
 def test_models_that_cannot_be_served():
     with pytest.raises(ValueError, match="two models have the name gpt-oss"):
         served([Model("gpt-oss", Recorded()), Model("b", Recorded(), family="gpt-oss", aliases=("gpt-oss",))])

@@ -383,6 +383,10 @@ def _vocab_of(tokenizer: str | os.PathLike[str]) -> Vocab:
     return _VOCABS.setdefault(key, from_tokenizers(tokenizer)) if vocab is None else vocab
 
 
+_NO_OPTION_HERE = " To read with it anyway, pass check_stops=False"
+"""The end of a `VocabError`: an option of `Parser`, which the gateway does not have."""
+
+
 def served(
     models: Sequence[Model],
     limits: Limits | None = None,
@@ -399,7 +403,7 @@ def served(
         try:
             ready = made.get(id(model)) or Served(model, limits, failed)
         except (HarmonyStreamError, ImportError) as error:
-            raise ValueError(f"the model {model.name}: {error}") from error
+            raise ValueError(f"the model {model.name}: {str(error).removesuffix(_NO_OPTION_HERE)}") from error
         for name in (model.name, *model.aliases):
             if name in found:
                 raise ValueError(f"two models have the name {name}")
