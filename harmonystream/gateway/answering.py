@@ -287,8 +287,9 @@ class Gateway:
             record.read = lambda: (streams, prompt_tokens)  # without the prompt, which may be large
         else:
             source = self._loops(model, request, tools, record)
+        record.estimate = {"prompt_tokens": len(prompt.text) // BYTES} if prompt.ids is None else {}
         started = StartedSource(source, record.first_token)
-        return await self._respond(http, request, emitters, started, partial(_usage, streams, prompt), record)
+        return await self._respond(http, request, emitters, started, partial(_usage, streams, prompt, record), record)
 
     def _prepare(
         self, api: Api, body: Any, record: RequestRecord, earlier: Earlier, instead: Served | None
@@ -448,7 +449,7 @@ class Gateway:
 
         def failed(error: BaseException) -> dict[str, str | None]:
             refused = refused_for(error)
-            record.error = refused.code or "error"
+            record.error = refused.name
             return later_error(refused, request.api)
 
         try:
@@ -526,14 +527,13 @@ def _meet(request: ApiRequest, left_out: Sequence[str]) -> None:
             request.unsupported.meet(name, Refused(400, what, param=param, code="invalid_prompt"), adds=True)
 
 
-def _usage(streams: Sequence[Any], prompt: Prompt) -> dict[str, int]:
+def _usage(streams: Sequence[Any], prompt: Prompt, record: RequestRecord) -> dict[str, int]:
     """The usage if an answer ends at a stop string, or if the engine counts nothing. Text is not tokenized here:
     four of its characters count as a token.
     """
-    used = {"prompt_tokens": len(prompt.text) // BYTES if prompt.ids is None else len(prompt.ids)}
     if any(stream.in_text for stream in streams):
-        used["completion_tokens"] = sum(stream.parser.usage.total for stream in streams) // BYTES
-    return used
+        record.estimate["completion_tokens"] = sum(stream.parser.usage.total for stream in streams) // BYTES
+    return record.estimate if prompt.ids is None else {**record.estimate, "prompt_tokens": len(prompt.ids)}
 
 
 def _streams(api: Api, model: Served, request: ApiRequest, prompt: Prompt, id: str) -> list[Any]:
@@ -590,7 +590,7 @@ def _log_failure(request_id: str, error: BaseException) -> None:
 
 def refusal(refused: Refused, record: RequestRecord) -> Response:
     """The response for a refused request."""
-    record.error = refused.code or "error"
+    record.error = refused.name
     headers = {} if refused.retry_after is None else {"retry-after": str(max(1, round(refused.retry_after)))}
     if refused.status == 401:
         headers["www-authenticate"] = "Bearer"

@@ -58,6 +58,11 @@ class Refused(Exception):  # noqa: N818  # it is an answer
     def message(self) -> str:
         return str(self)
 
+    @property
+    def name(self) -> str:
+        """The code, or the type, for the log."""
+        return self.code or _KINDS.get(self.status, _KINDS[500]).openai
+
 
 def status_of(refused: Refused, api: str) -> int:
     """The HTTP status that an API's clients expect."""

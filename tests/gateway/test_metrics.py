@@ -55,6 +55,18 @@ def test_an_answer_is_counted_and_logged(logged):
     assert "SECRET" not in json.dumps(line)
 
 
+@pytest.mark.parametrize(
+    ("asked", "error"),
+    [({"messages": []}, "invalid_request_error"), ({"n": 999}, "invalid_value")],
+)
+def test_the_log_names_why_a_request_was_refused(asked, error, logged):
+    with gateway([]) as made:
+        assert made.post("chat", **asked).status_code == 400
+        assert made.settled()
+    (line,) = logged()
+    assert line["error"] == error
+
+
 @pytest.mark.parametrize("api", TOOLS)
 def test_a_stream_that_fails_has_no_reason_of_the_model(api, logged):
     begun = script_of(CALL.removesuffix("1}<|call|>"), "stop")[:-2]  # without the engine's reason

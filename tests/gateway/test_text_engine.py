@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +15,8 @@ from gateways import serving
 
 from harmonystream.engines import Finished
 from harmonystream.gateway import Model, app
+from harmonystream.gateway.limits import Limits
+from harmonystream.gateway.operating import quotas
 from harmonystream.prompt import Template
 
 FIRST_CALL = (
@@ -214,3 +217,35 @@ def test_text_that_the_engine_does_not_count_counts_four_characters_as_a_token(s
             else:
                 found = answer.json()["usage"]
             assert [found[name] for name in names] == [len(engine.prompts[-1]) // 4, len(SAID) // 4], api
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_log_counts_as_the_response_does(stream, caplog, monkeypatch):
+    """The parser counts a stop only at the end, after the response's usage is made."""
+    monkeypatch.setattr(quotas, "time", lambda: 1000.0)
+
+    class InPieces:
+        async def generate(self, prompt: Any, sampling: Any) -> Any:
+            for piece in ("Hi", " you</", "x><|im_", "end|>"):
+                yield piece
+            yield Finished("stop")
+
+    caplog.set_level(logging.INFO, "harmonystream.gateway")
+    limits = Limits(tokens_per_minute=6000)
+    made = app([Model("Qwen/Qwen3-8B", InPieces(), template=EVERYTHING)], limits=limits)
+    with serving(made) as url, httpx2.Client(base_url=url) as http:
+        body = {"model": "Qwen/Qwen3-8B", "messages": [{"role": "user", "content": "Weather?"}], "stream": stream}
+        answer = http.post(PATHS["chat"], json=body | ({"stream_options": {"include_usage": True}} if stream else {}))
+        chunks = [line[6:] for line in answer.text.splitlines() if line.startswith("data: {")]
+        found = json.loads(chunks[-1] if stream else answer.text)["usage"]
+        until = time.monotonic() + 20
+        while not (lines := [json.loads(one) for one in caplog.messages if "completion_tokens" in one]):
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        (line,) = lines
+        assert found["prompt_tokens"] > 0
+        assert {name: line[name] for name in ("prompt_tokens", "completion_tokens")} == {
+            name: found[name] for name in ("prompt_tokens", "completion_tokens")
+        }
+        (left,) = made.state.gateway.state.quotas._database.execute("SELECT left FROM tokens").fetchone()
+        assert 6000 - left == found["total_tokens"]

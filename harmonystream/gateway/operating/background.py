@@ -84,7 +84,7 @@ class Background:
             pass
         except Exception as error:
             refused = refused_for(error)
-            status, record.error = refused.status, refused.code or "error"
+            status, record.error = refused.status, refused.name
             log.error("request %s: its response in the background failed: %r", record.id, error)
             refusal = later_error(refused, "responses")
             failed = {"status": "failed", "error": {"code": refusal["code"], "message": refusal["message"]}}
