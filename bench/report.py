@@ -74,11 +74,12 @@ def show(head: Sequence[str], rows: Iterable[Row], markdown: bool) -> list[Row]:
     return rows
 
 
-def options(module: str, about: str | None) -> argparse.ArgumentParser:
-    """What every command of bench/ takes."""
-    parser = argparse.ArgumentParser(prog=f"python -m {module}", description=about)
+def options(module: str, about: str | None, floors: bool = False) -> argparse.ArgumentParser:
+    """What every command of bench/ takes. about: its docstring, of which the first line counts. floors: it has some."""
+    parser = argparse.ArgumentParser(prog=f"python -m {module}", description=(about or "").partition("\n")[0])
     parser.add_argument("--markdown", action="store_true", help="print Markdown tables")
-    parser.add_argument("--no-check", action="store_true", help="exit with 0 even if a floor is missed")
+    if floors:
+        parser.add_argument("--no-check", action="store_true", help="exit with 0 even if a floor is missed")
     return parser
 
 
