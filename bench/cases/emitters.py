@@ -52,12 +52,14 @@ def emitter_case(api: str, name: str, stream: Stream, hidden: bool = False) -> C
     return Case(name, lambda: opened(api, stream, hidden).feed, stream.body, len(stream.body))
 
 
-def cases(n: int) -> Iterator[Case]:
-    """Each emitter with each kind of token; named "API, kind"."""
-    given = works(n)
-    for api in (*EMITTERS, ALONE):
-        for kind in KINDS:
-            yield emitter_case(api, f"{api}, {kind}", given[kind], kind.startswith("hidden"))
+def cases(n: int) -> dict[str, list[Case]]:
+    """By the emitter, a case for each kind of token."""
+    return {
+        api: [
+            emitter_case(api, f"{api}, {kind}", stream, kind.startswith("hidden")) for kind, stream in works(n).items()
+        ]
+        for api in (*EMITTERS, ALONE)
+    }
 
 
 def growth(n: int, rounds: int) -> Iterator[Row]:
