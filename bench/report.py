@@ -59,12 +59,17 @@ def figure(
 def table(head: Sequence[str], rows: Iterable[Row], markdown: bool) -> str:
     lines = [tuple(head), *(row.cells for row in rows)]
     if markdown:
-        cells = [" | ".join(cell.replace("|", "\\|") for cell in line) for line in lines]
-        rule = " | ".join(["---", *["--:"] * (len(head) - 1)])
-        return "\n".join(f"| {line} |" for line in [cells[0], rule, *cells[1:]])
+        return markdown_table(head, lines[1:])
     widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
     aligned = [[line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])] for line in lines]
     return "\n".join("  ".join(line).rstrip() for line in aligned)
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], text: bool = False) -> str:
+    """text: the cells are no numbers."""
+    lines = [" | ".join(cell.replace("|", "\\|") for cell in line) for line in (head, *rows)]
+    rule = " | ".join(["---", *["---" if text else "--:"] * (len(head) - 1)])
+    return "\n".join(f"| {line} |" for line in [lines[0], rule, *lines[1:]])
 
 
 def show(head: Sequence[str], rows: Iterable[Row], markdown: bool) -> list[Row]:
