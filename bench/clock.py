@@ -42,6 +42,17 @@ class Case(NamedTuple):
         return (now() - started) / (self.repeat * self.units)
 
 
+def timed(work: Callable[[], object], units: int = 1, clock: Callable[[], int] = now) -> Round:
+    """Nanoseconds of the work for each of its units."""
+
+    def run() -> float:
+        started = clock()
+        work()
+        return (clock() - started) / units
+
+    return run
+
+
 def feed_all(feed: Feed, pieces: Sequence[Any], repeat: int) -> None:
     for _ in range(repeat):
         for piece in pieces:

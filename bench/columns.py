@@ -16,7 +16,7 @@ import openai_harmony as oh
 
 import harmonystream as hs
 from bench import report
-from bench.clock import Round, medians
+from bench.clock import medians, timed
 from bench.render import TOOLS
 from bench.report import Row
 from bench.rivals.with_openai_harmony import encoding
@@ -92,26 +92,15 @@ def ways(talks: list[list[dict[str, Any]]]) -> dict[str, Callable[[], Any]]:
     }
 
 
-def timed(work: Callable[[], Any], count: int) -> Round:
-    """Microseconds for each conversation."""
-
-    def run() -> float:
-        started = time.process_time()
-        work()
-        return (time.process_time() - started) * 1e6 / count
-
-    return run
-
-
 def main() -> None:
     asked = report.options("bench.columns", __doc__).parse_args()
     draw = random.Random(1)
     talks = [conversation(draw) for _ in range(CONVERSATIONS)]
-    took = medians({name: timed(work, len(talks)) for name, work in ways(talks).items()}, ROUNDS, SECONDS)
+    rounds = {name: timed(work, len(talks), time.process_time_ns) for name, work in ways(talks).items()}
+    took = medians(rounds, ROUNDS, SECONDS)
     first = next(iter(took.values()))
-    report.show(
-        HEAD, [Row((name, f"{each:.1f}", f"{each / first:.2f}")) for name, each in took.items()], asked.markdown
-    )
+    rows = [Row((name, f"{each / 1e3:.1f}", f"{each / first:.2f}")) for name, each in took.items()]
+    report.show(HEAD, rows, asked.markdown)
 
 
 if __name__ == "__main__":

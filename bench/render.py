@@ -17,7 +17,7 @@ import openai_harmony as oh
 
 import harmonystream as hs
 from bench import report
-from bench.clock import Round, medians, now, pin
+from bench.clock import medians, pin, timed
 from bench.report import Row, shown
 from bench.rivals.with_openai_harmony import encoding
 from bench.worker import ROOT
@@ -66,17 +66,6 @@ def by_openai_harmony(messages: list[dict[str, Any]]) -> Callable[[], list[int]]
     return partial(encoding().render_conversation_for_completion, conversation, oh.Role.ASSISTANT, config)
 
 
-def timed(work: Callable[[], list[int]], tokens: int) -> Round:
-    """Microseconds for each token."""
-
-    def run() -> float:
-        started = now()
-        work()
-        return (now() - started) / 1e3 / tokens
-
-    return run
-
-
 def row(turns: int) -> Row:
     messages, numbers = chat(turns), count()
 
@@ -90,7 +79,7 @@ def row(turns: int) -> Row:
     assert ids == list(theirs())
     works = {"render": render, "new tools": render_new, "openai-harmony": theirs}
     took = medians({name: timed(work, len(ids)) for name, work in works.items()}, rounds=3001, seconds=5.0)
-    costs = [f"{shown(each)} µs" for each in took.values()]
+    costs = [f"{shown(each / 1e3)} µs" for each in took.values()]
     return Row((f"turns: {turns}", str(len(ids)), *costs, f"{took['openai-harmony'] / took['render']:.1f}×"))
 
 

@@ -7,7 +7,7 @@ import math
 from array import array
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import harmonystream as hs
 from bench import streams
@@ -130,19 +130,15 @@ def engine_cases(n: int) -> Iterator[Alone]:
 
 def moves(ids: list[int]) -> Iterator[Alone]:
     """A response that goes to another process and comes back, in the middle of a text of a hundred tokens."""
-    for kind, fields in (
-        (hs.ChatStream, {"id": "chatcmpl-1", "created": 1}),
-        (hs.ResponsesStream, {"id": "resp_1", "created": 1}),
-        (hs.MessagesStream, {"id": "msg_1"}),
-    ):
-        stream: Any = cast(Any, kind)(hs.Parser(), model="gpt-oss-20b", taken=["call_1", "call_2"], **fields)
+    for make in emitters.EMITTERS.values():
+        stream = make(hs.Parser(), model="gpt-oss-20b", taken=["call_1", "call_2"])
         stream.start()
         stream.feed(ids)
 
         def move(_: object, stream: Any = stream) -> None:
             stream.from_bytes(stream.to_bytes())
 
-        name = f"{kind.__name__}, with earlier calls: to_bytes and from_bytes"
+        name = f"{type(stream).__name__}, with earlier calls: to_bytes and from_bytes"
         yield Alone(Case(name, lambda move=move: move, range(100), 100, 1), "µs", 60)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from openai_harmony import HarmonyEncodingName, Role, StreamableParser, load_harmony_encoding
 from orjson import dumps
 
-from bench.clock import now
+from bench.clock import now, timed
 from bench.rivals.output import served
 from bench.worker import ROOT
 
@@ -116,10 +116,7 @@ class Reader:
 def new_parsers(n: int) -> float:
     """Nanoseconds for each of n parsers."""
     encoding()
-    started = now()
-    for _ in range(n):
-        new_parser()
-    return (now() - started) / n
+    return timed(lambda: [new_parser() for _ in range(n)], n)()
 
 
 def arrow_of(ids: Sequence[int], n: int) -> Any:
@@ -142,9 +139,7 @@ def arrow_of(ids: Sequence[int], n: int) -> Any:
 def into_arrow(ids: Sequence[int], n: int) -> float:
     """Nanoseconds for each row of `arrow_of`."""
     arrow_of(ids, 1)
-    started = now()
-    arrow_of(ids, n)
-    return (now() - started) / n
+    return timed(lambda: arrow_of(ids, n), n)()
 
 
 about, load, again = served("openai-harmony", version("openai-harmony"), Reader)
