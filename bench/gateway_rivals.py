@@ -26,13 +26,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.request import urlopen
 
+from nginx_config import free_ports
+
 from bench import report
 from bench.report import Row, shown
 from bench.wire import PAUSE, gateway, per_chunk, running, running_command, script
 from bench.worker import ROOT
-
-sys.path.append(str(ROOT / "tests" / "support"))
-from nginx_config import free_ports
 
 HEAD = (
     "µs for each token, streams at a time",

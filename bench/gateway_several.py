@@ -24,14 +24,11 @@ from random import Random
 from typing import Any
 
 import aiohttp
+from nginx_config import NGINX, STORE, free_ports, several, write_config
 
 from bench.gateway_soak.clients import Clients
 from bench.gateway_soak.processes import Processes, beside, conclude, options, ready
-from bench.worker import ROOT
 from harmonystream.gateway.operating.keys import line_of
-
-sys.path.append(str(ROOT / "tests" / "support"))
-from nginx_config import NGINX, STORE, free_ports, several, write_config
 
 GATEWAYS = ENGINES = 3
 RATE = 6_000

@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from statistics import quantiles
 
+from nginx_config import STORE, free_ports
+
 from bench import report
 from bench.report import Row
-from bench.worker import ROOT
 from harmonystream.gateway.limits import Limits, Quota
 from harmonystream.gateway.operating.redis_state import RedisState
-
-sys.path.append(str(ROOT / "tests" / "support"))
-from nginx_config import STORE, free_ports
 
 WARM = 11  # rounds that do not count
 QUOTA = Quota(100_000, 1_000_000_000)

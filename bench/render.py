@@ -7,24 +7,20 @@ declares tools is remembered from one request to the next; the column `new tools
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from functools import partial
 from itertools import count
 from typing import Any
 
 import openai_harmony as oh
+from harmony_chats import as_json
 
 import harmonystream as hs
 from bench import report
 from bench.clock import medians, pin, timed
 from bench.report import Row, shown
 from bench.rivals.with_openai_harmony import encoding
-from bench.worker import ROOT
 from harmonystream.prompt.harmony import HarmonyOptions, harmony_messages
-
-sys.path.append(str(ROOT / "tests" / "support"))
-from harmony_chats import as_json
 
 QUESTION = "What will the weather be in Bergen on Saturday, and do I need an umbrella? Bitte auf Deutsch, 谢谢。 "
 ANSWER = "On Saturday it will rain in Bergen from the morning on, 12 degrees, with some wind from the west. "

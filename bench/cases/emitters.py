@@ -20,7 +20,11 @@ EMITTERS: dict[str, Callable[..., Any]] = {
     "Responses": partial(ResponsesStream, id="r", model="m", created=1),
     "Messages": partial(MessagesStream, id="m", model="m"),
 }
-HIDING = {"Chat": {"reasoning_field": None}, "Responses": {"reasoning": False}, "Messages": {"thinking": False}}
+HIDING: dict[str, dict[str, Any]] = {
+    "Chat": {"reasoning_field": None},
+    "Responses": {"reasoning": False},
+    "Messages": {"thinking": False},
+}
 # What an engine says at the end.
 USAGE = {
     "Chat": {"prompt_tokens": 900, "completion_tokens": 260, "total_tokens": 1160},

@@ -19,15 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
-
-from bench.worker import ROOT
+from nginx_config import free_ports
 
 from .clients import Clients
 from .hostile import Hostile
 from .processes import Processes, beside, conclude, options, ready
-
-sys.path.append(str(ROOT / "tests" / "support"))
-from nginx_config import free_ports
 
 ENGINES = 3
 GATEWAY = "gateway 0"

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version
 from typing import Any
 
+import rank_file
 from transformers import PreTrainedTokenizerFast
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 from vllm.entrypoints.openai.parser.harmony_utils import get_encoding
@@ -22,7 +22,6 @@ from vllm.tokenizers.hf import get_cached_tokenizer
 from bench.rivals.output import Output
 from bench.rivals.with_vllm import note
 from bench.rivals.with_vllm import tokenizer as tokenizer_of_gpt_oss
-from bench.worker import ROOT
 
 from .families import FAMILIES
 from .tokens import deltas, guarded
@@ -39,9 +38,6 @@ def has_own_vocabulary(name: str) -> bool:
 @cache
 def harmony() -> Any:
     """openai-harmony's own, which would download its vocabulary."""
-    sys.path.append(str(ROOT / "tests" / "support"))
-    import rank_file
-
     os.environ.setdefault("TIKTOKEN_ENCODINGS_BASE", rank_file.folder())
     return get_encoding()
 

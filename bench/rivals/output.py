@@ -28,9 +28,9 @@ class Output:
         self._names[index] = self._names.get(index, "") + (name or "")
         self._arguments.setdefault(index, []).append(arguments or "")
 
-    def said(self) -> tuple[str, str, list[list[str]]]:
+    def said(self) -> tuple[str, str, list[tuple[str, str]]]:
         """Reasoning, content, and the name and arguments of each call."""
-        calls = [[self._names[index], "".join(self._arguments[index])] for index in sorted(self._names)]
+        calls = [(self._names[index], "".join(self._arguments[index])) for index in sorted(self._names)]
         return "".join(self._reasoning), "".join(self._content), calls
 
     def wrong(self, expected: dict[str, Any]) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 from bench.wire import script
 from bench.worker import ROOT
 
-sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "tests" / "engines" / "real_vllm")]
+sys.path.insert(0, str(ROOT / "tests" / "engines" / "real_vllm"))
 
 
 def core_class(ids: list[int], pause: float) -> Any:

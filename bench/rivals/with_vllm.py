@@ -5,13 +5,13 @@ Runs in the rivals' environment. Nothing is started: no engine, no model, no ser
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncIterator
 from functools import cache
 from importlib.metadata import version
 from types import SimpleNamespace
 from typing import Any
 
+import rank_file
 from tokenizers import AddedToken, Tokenizer, decoders, models
 from transformers import PreTrainedTokenizerFast
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
@@ -23,15 +23,11 @@ from vllm.tokenizers.hf import get_cached_tokenizer
 from bench.clock import now
 from bench.families import ADDED_IDS, FIRST_ADDED, OF_FORMAT, SPECIAL, TOOL, byte_letters
 from bench.rivals.output import Output, output_of, served
-from bench.worker import ROOT
 
 
 @cache
 def tokenizer() -> Any:
     """A tokenizer of transformers that knows each token and can decode; it has no merges, so it cannot encode text."""
-    sys.path.append(str(ROOT / "tests" / "support"))
-    import rank_file
-
     letters = byte_letters()
     vocab = {"".join(letters[byte] for byte in token): rank for rank, token in enumerate(rank_file.tokens())}
     assert len(vocab) == FIRST_ADDED
