@@ -109,15 +109,14 @@ class Everything(Processes):
                 await asyncio.sleep(every)
                 await self.end(name, number)
                 await asyncio.sleep(pause)
-                self.start(name)
+                await self.restart()
                 if name.startswith("gateway"):
                     await ready(health(self.gateways[int(name.split()[1])]))
             turn += 1
 
     async def restored(self) -> None:
         """Start what a kill has left stopped, and wait until each gateway has its store."""
-        for name in ("store", *(f"gateway {at}" for at in range(GATEWAYS))):
-            self.start(name)
+        await self.restart()
         for port in self.gateways:
             await ready(health(port), lambda answer: bool(answer["store"] == "ok"))
 

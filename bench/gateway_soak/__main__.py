@@ -46,7 +46,7 @@ async def kill_in_turn(processes: Processes, engines: list[int], every: float) -
         for port in engines:
             await asyncio.sleep(every)
             await processes.end(f"engine {port}")
-            processes.start(f"engine {port}")
+            await processes.restart()
 
 
 async def left(url: str, processes: Processes) -> dict[str, int]:

@@ -30,6 +30,7 @@ class Processes(ExitStack):
         super().__init__()
         self._folder, self._commands = folder, commands
         self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._ended: list[str] = []
         self.counts: Counter[str] = Counter()
         self.callback(self._stop)
         for name in commands:
@@ -42,16 +43,20 @@ class Processes(ExitStack):
             process.wait(60)
 
     def start(self, name: str) -> None:
-        """Nothing is done if it runs."""
-        if name in self._running and self._running[name].poll() is None:
-            return
         with (self._folder / f"{name.replace(' ', '-')}.log").open("ab") as log:
             self._running[name] = subprocess.Popen(self._commands[name], cwd=ROOT, stdout=log, stderr=log)
 
     async def end(self, name: str, number: signal.Signals = signal.SIGKILL) -> None:
+        self._ended.append(name)
         self._running[name].send_signal(number)
         await asyncio.to_thread(self._running[name].wait, 60)
         self.counts[f"{name.split()[0]}s {'killed' if number == signal.SIGKILL else 'restarted'}"] += 1
+
+    async def restart(self) -> None:
+        """Start what was ended, when its process is gone."""
+        while self._ended:
+            await asyncio.to_thread(self._running[self._ended[0]].wait, 60)
+            self.start(self._ended.pop(0))
 
     def folder_of(self, name: str) -> Path:
         """What Linux says of the process."""
