@@ -14,13 +14,12 @@ from bench.report import Row, show
 from bench.rivals.sides import Side, interpreter_in, started
 
 OLD = "0.0.4"
-TAG_TEXTS = "hermes or qwen3_coder"  # for pytest's -k
 TAGS_HEAD = ("tag formats, absolute", *report.ABSOLUTE[1:])
 Tables = Iterator[tuple[Sequence[str], Iterable[Row]]]
 
 
 def arguments() -> argparse.Namespace:
-    parser = report.options("bench", __doc__)
+    parser = report.options("bench", __doc__, floors=True)
     parser.add_argument("--rounds", type=int, default=101, help="rounds of each case, of which the median counts")
     parser.add_argument("--tokens", type=int, default=2048, help="length of the streams (at least 64)")
     scaled = "of the cases that make 100,000 parsers, read a million tokens or run two threads"
@@ -47,25 +46,24 @@ def harmony(asked: argparse.Namespace, newest: Side, old: Side | None) -> Tables
     n, rounds = asked.tokens, asked.rounds
     head = [title.format(newest=newest.version, old=OLD) for title in ratios.HEAD]
     yield head, ratios.measured(n, rounds, newest, old)
+    yield alone.EMITTERS_HEAD, alone.emitter_rows(n, rounds)
     cases = alone.groups(n)
-    took = alone.times(n, rounds, f"not ({TAG_TEXTS})")
-    yield alone.EMITTERS_HEAD, alone.emitter_rows(took)
     note = f"openai-harmony's newest: {newest.call('new_parsers', 100) / 1000:.0f} µs"
     new_parser = cases["parser"][0]._replace(note=note)
     yield (
         report.ABSOLUTE,
         [
             *emitters.growth(n // 2, min(rounds, 31)),
-            *alone.rows([*cases["text"], new_parser, *cases["parser"][1:], *cases["engine"], *cases["rows"]], took),
+            *alone.rows([*cases["text"], new_parser, *cases["parser"][1:], *cases["engine"], *cases["rows"]], rounds),
             *memory.sizes(n, asked.scale),
             *memory.start_up(max(1, rounds // 4)),
-            *alone.rows(cases["batch"], took),
+            *alone.rows(cases["batch"], rounds),
             *requests.measured(max(3, rounds // 8)),
             *grammars.measured(max(3, rounds // 8)),
             *mixed.measured(max(3, rounds // 8)),
             *many.measured(max(3, rounds // 8), newest),
             *threads.measured(asked.scale),
-            *alone.rows(cases["limits"], took),
+            *alone.rows(cases["limits"], rounds),
         ],
     )
 
@@ -74,8 +72,7 @@ def tag_formats(asked: argparse.Namespace) -> Tables:
     names, block = asked.tags or blocks.NAMES, asked.tokens // 2
     yield from tags.tables(names, block, asked.rounds, asked.verbose)
     cases = alone.groups(asked.tokens)["tags"]
-    rows = alone.rows(cases, alone.times(asked.tokens, asked.rounds, TAG_TEXTS))
-    yield TAGS_HEAD, [*rows, *memory.tag_sizes(asked.scale)]
+    yield TAGS_HEAD, [*alone.rows(cases, asked.rounds), *memory.tag_sizes(asked.scale)]
 
 
 def main() -> int:

@@ -53,19 +53,12 @@ async def by_parser() -> None:
     parser.finish("stop")
 
 
-async def by_hand() -> None:
-    parser = hs.Parser()
-    async for item in Engine(ANSWER).generate(None, Sampling()):
-        for _ in parser.finish(item.reason) if isinstance(item, Finished) else parser.feed(item):
-            pass
-
-
 async def by_loop() -> None:
     async for _ in agent_loop(Engine(ANSWER), USER, tools=Tools("f"), format="harmony", timeout=60):
         pass
 
 
-WAYS = {"parser alone": by_parser, "engine and parser by hand": by_hand, "agent_loop": by_loop}
+WAYS = {"parser alone": by_parser, "agent_loop": by_loop}
 
 
 def timed(work: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], float]:
@@ -97,7 +90,7 @@ async def early(starts_early: bool, tools_take: Sequence[float], stream: float) 
 
 
 def main() -> int:
-    asked = options("bench.agent", __doc__.partition("\n")[0]).parse_args()
+    asked = options("bench.agent", __doc__, floors=True).parse_args()
     pin()
     cost = medians({name: timed(work) for name, work in WAYS.items()}, rounds=15)
     rows = [figure(f"{name}, per token", microseconds, "µs") for name, microseconds in cost.items()]

@@ -15,7 +15,6 @@ Feed = Callable[[Any], object]
 # Time in which this thread has the processor: other processes do not lengthen it. Too coarse on some platforms.
 FINE = time.get_clock_info("thread_time").resolution < 1e-6
 now = time.thread_time_ns if FINE else time.perf_counter_ns
-TIMER = "time.thread_time" if FINE else "time.perf_counter"  # the same clock, as pytest-benchmark takes it
 BLOCKS = 64
 
 # Nanoseconds that a loop over `{}.get` took for each id on the machine for which the floors in units of time were set.
@@ -41,6 +40,17 @@ class Case(NamedTuple):
         started = now()
         feed_all(feed, self.pieces, self.repeat)
         return (now() - started) / (self.repeat * self.units)
+
+
+def timed(work: Callable[[], object], units: int = 1, clock: Callable[[], int] = now) -> Round:
+    """Nanoseconds of the work for each of its units."""
+
+    def run() -> float:
+        started = clock()
+        work()
+        return (clock() - started) / units
+
+    return run
 
 
 def feed_all(feed: Feed, pieces: Sequence[Any], repeat: int) -> None:

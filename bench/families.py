@@ -116,3 +116,10 @@ PLAIN_TEXT = """<think> </think> <tool_call> </tool_call> <seed:think> </seed:th
 SPECIAL, PLAIN = SPECIAL_TEXT.split(), PLAIN_TEXT.split()
 FIRST_ADDED = 199_998
 ADDED_IDS = {marker: FIRST_ADDED + at for at, marker in enumerate([*SPECIAL, *PLAIN])}
+
+
+def byte_letters() -> dict[int, str]:
+    """How a byte-level BPE spells each byte."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(0x100) if byte not in printable]
+    return {byte: chr(byte) for byte in printable} | {byte: chr(0x100 + at) for at, byte in enumerate(others)}

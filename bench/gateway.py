@@ -2,8 +2,7 @@
 
 A scripted engine speaks vLLM's contract. The first table has the gateway's processor time for each chunk; the engine's
 pace leaves it idle in between, so that chunks are not read several at once. Its last columns are the time that the same
-emitter needs for the same ids in this process, which is parsing and framing without HTTP. Beside them stands a copy
-that nobody reads: a server of the same libraries, which sends what the engine sends as it comes.
+emitter needs for the same ids in this process, which is parsing and framing without HTTP.
 
 The second table has the time from the engine's write of a chunk to the client's read of its text, at half of the load
 at which the first table's figure fills a core, and the same without the gateway in between. The engine and the clients
@@ -12,27 +11,25 @@ are in one process then, whose clock takes both times.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import re
-import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from functools import partial
 from statistics import quantiles
+from threading import Event
 from typing import Any
 
 import harmonystream as hs
 from bench import report
 from bench.clock import now
 from bench.report import Row, shown
-from bench.server import CHAT, DONE, PATH, PAUSE, answers, chunks, head_of, processor_ns, running, script
+from bench.wire import CHAT, DONE, PATH, PAUSE, chunks, gateway, head_of, length_of, per_chunk, running, script
+from bench.wire import HEAD as ANSWER_HEAD
 from harmonystream.gateway.requests import chat_api
 
-HEAD = (
-    *("streams at a time", "tokens in a chunk", "a chunk of the engine", "an unread copy", "beside the copy"),
-    *("parsing and framing", "share"),
-)
+HEAD = ("streams at a time", "tokens in a chunk", "a chunk of the engine", "parsing and framing", "share")
 PERCENTILES = [f"{what}, {at}" for what in ("gateway", "direct", "added") for at in ("p50", "p99")]
 LATENCY_HEAD = ("streams at a time", "chunks/s", *PERCENTILES)
 TEXTS = (hs.ReasoningDelta, hs.ContentDelta)
@@ -44,53 +41,11 @@ TURNS = 3
 # --- processor time -------------------------------------------------------------------------------------------------
 
 
-def front(engine: str) -> tuple[object, ...]:
-    return "harmonystream", "serve", "--engine", engine, "--model", "gpt-oss", "--served", "m", "--port", 0
-
-
-def copy(engine: str) -> tuple[object, ...]:
-    return "bench.gateway", "--copy-of", engine
-
-
-def serve_copy(engine: str) -> None:
-    """Sends what the engine sends. The libraries are those of the gateway."""
-    import aiohttp
-    import uvicorn
-    from starlette.applications import Starlette
-    from starlette.requests import Request
-    from starlette.responses import Response, StreamingResponse
-    from starlette.routing import Route
-
-    sessions: list[aiohttp.ClientSession] = []
-
-    async def pieces(body: bytes) -> AsyncIterator[bytes]:
-        if not sessions:
-            sessions.append(aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)))
-        async with sessions[0].post(f"{engine}/v1/completions", data=body) as response:
-            async for piece in response.content.iter_any():
-                yield piece
-
-    async def answer(request: Request) -> Response:
-        return StreamingResponse(pieces(await request.body()), media_type="text/event-stream")
-
-    with socket.create_server(("127.0.0.1", 0), backlog=1024) as listening:
-        print(f"http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
-        made = Starlette(routes=[Route(PATH, answer, methods=["POST"])])
-        config = uvicorn.Config(made, ws="none", lifespan="off", access_log=False, log_level="error")
-        uvicorn.Server(config).run([listening])
-
-
-def per_chunk(tokens: int, count: int, size: int, server: Callable[[str], tuple[object, ...]] = front) -> float:
-    """Microseconds of a server's processor: the best of some rounds, because other processes empty its caches."""
-    options = ("--serve", "engine", "--tokens", tokens, "--size", size, "--pause", PAUSE * count)
-    with running("bench.server", *options) as (_, engine), running(*server(engine)) as (pid, address):
-        asyncio.run(answers(address, PATH, 2, CHAT))  # what is made once
-        taken = []
-        for _ in range(TURNS):
-            before = processor_ns(pid)
-            asyncio.run(answers(address, PATH, count, CHAT))
-            taken.append(processor_ns(pid) - before)
-        return min(taken) / (count * (len(chunks(tokens, size)) - 1)) / 1e3
+def cost(tokens: int, count: int, size: int) -> float:
+    """Microseconds of the gateway's processor for each chunk."""
+    engine = ("bench.wire", "completions", tokens, size, PAUSE * count)
+    with running(*engine) as (_, address), gateway(address) as found:
+        return per_chunk(*found, count, len(chunks(tokens, size)) - 1, TURNS)
 
 
 def framing(tokens: int, size: int) -> float:
@@ -112,9 +67,8 @@ def framing(tokens: int, size: int) -> float:
 def rows(tokens: int, took: dict[tuple[int, int], float]) -> Iterator[Row]:
     """took: (streams, tokens in a chunk) -> microseconds for each chunk."""
     for (count, size), each in took.items():
-        own, copied = framing(tokens, size), per_chunk(tokens, count, size, copy)
-        times = f"{shown(each)} µs", f"{shown(copied)} µs", f"{each / copied:.2f}", f"{shown(own)} µs"
-        yield Row((f"{count:,}", str(size), *times, f"{100 * own / each:.1f} %"))
+        own = framing(tokens, size)
+        yield Row((f"{count:,}", str(size), f"{shown(each)} µs", f"{shown(own)} µs", f"{100 * own / each:.1f} %"))
 
 
 # --- latency --------------------------------------------------------------------------------------------------------
@@ -132,6 +86,7 @@ class Trial:
         self.speaks = [any(isinstance(event, TEXTS) for event in parser.feed(token)) for token in script(tokens)]
         self.sent: dict[int, list[float]] = {}
         self.read: dict[int, list[float]] = {}
+        self.ended = Event()
         self._waiting: list[Engine] = []
 
     def ask(self, engine: Engine) -> None:
@@ -141,29 +96,30 @@ class Trial:
             for at, each in enumerate(self._waiting):
                 each.begin(began + at * self.pause / self.count)
 
-    async def run(self, through_gateway: bool) -> list[float]:
-        """Seconds from each write to its read, for the last three quarters of each stream."""
+    async def run(self, through_gateway: bool, beside: Callable[[int], object] | None = None) -> list[float]:
+        """Seconds from each write to its read, for the last three quarters of each stream.
+
+        beside: is called with the server's port in a thread, and may go on until `ended` is set.
+        """
         loop = asyncio.get_running_loop()
         engine = await loop.create_server(partial(Engine, self), "127.0.0.1", 0, backlog=1024)
         port = engine.sockets[0].getsockname()[1]
-        if through_gateway:
-            started = running(*front(f"http://127.0.0.1:{port}"))
-            _, address = await asyncio.to_thread(started.__enter__)
-            try:
-                await self._clients(int(address.rpartition(":")[2]))
-            finally:
-                await asyncio.to_thread(started.__exit__, None, None, None)
-        else:
-            await self._clients(port)
+        with ExitStack() as stack:
+            if through_gateway:  # which asks the engine, in this loop, before it is there
+                serves = gateway(f"http://127.0.0.1:{port}")
+                _, address = await asyncio.to_thread(stack.enter_context, serves)
+                port = int(address.rpartition(":")[2])
+            ends = [loop.create_future() for _ in range(self.count)]
+            for number, end in enumerate(ends):
+                await loop.create_connection(partial(Client, self, number, end), "127.0.0.1", port)
+            other = asyncio.to_thread(beside, port) if beside else asyncio.sleep(0)
+            await asyncio.gather(other, self._over(ends))
         engine.close()
         return [took for stream in self.sent for took in self._delays(stream, through_gateway)]
 
-    async def _clients(self, port: int) -> None:
-        loop = asyncio.get_running_loop()
-        ends = [loop.create_future() for _ in range(self.count)]
-        for number, end in enumerate(ends):
-            await loop.create_connection(partial(Client, self, number, end), "127.0.0.1", port)
+    async def _over(self, ends: list[asyncio.Future[None]]) -> None:
         await asyncio.gather(*ends)
+        self.ended.set()
 
     def _delays(self, stream: int, through_gateway: bool) -> list[float]:
         """The gateway says nothing for a chunk that is a marker, such as the first ones and the last."""
@@ -190,8 +146,7 @@ class Engine(asyncio.Protocol):
             self._head, found, data = (self._head + data).partition(b"\r\n\r\n")
             if not found:
                 return
-            length = re.search(rb"content-length: (\d+)", self._head, re.I)
-            self._left = int(length[1] if length else 0)
+            self._left = length_of(self._head)
         self._left -= len(data)
         if self._left > 0:
             return
@@ -204,7 +159,7 @@ class Engine(asyncio.Protocol):
         self._trial.ask(self)
 
     def begin(self, when: float) -> None:
-        self._transport.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")
+        self._transport.write(ANSWER_HEAD)
         self._next = when
         self._loop = asyncio.get_running_loop()
         self._loop.call_at(when, self._send)
@@ -262,18 +217,13 @@ def latency_rows(tokens: int, took: dict[tuple[int, int], float]) -> Iterator[Ro
 
 
 def main() -> None:
-    parser = report.options("bench.gateway", (__doc__ or "").partition("\n")[0])
+    parser = report.options("bench.gateway", __doc__)
     parser.add_argument("--tokens", type=int, default=400, help="of an answer (400)")
-    parser.add_argument(
-        "--streams", type=int, nargs="+", default=[1, 32, 200, 500], help="at a time (1, 32, 200 and 500)"
-    )
-    parser.add_argument("--copy-of", help=argparse.SUPPRESS)  # be that process
+    counts = [1, 32, 200, 500]
+    parser.add_argument("--streams", type=int, nargs="+", default=counts, help="at a time (1, 32, 200 and 500)")
     asked = parser.parse_args()
-    if asked.copy_of:
-        serve_copy(asked.copy_of)
-        return
     print(*report.machine(None), sep="\n", end="\n\n")
-    took = {(count, size): per_chunk(asked.tokens, count, size) for count in asked.streams for size in SIZES}
+    took = {(count, size): cost(asked.tokens, count, size) for count in asked.streams for size in SIZES}
     report.show(HEAD, rows(asked.tokens, took), asked.markdown)
     report.show(LATENCY_HEAD, latency_rows(asked.tokens, took), asked.markdown)
 

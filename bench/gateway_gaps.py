@@ -1,12 +1,11 @@
 """`python -m bench.gateway_gaps`: how long streams wait while others send large bodies. Linux only.
 
 Thirty-two streams run through `harmonystream serve`, whose engine sends a chunk of each every 20 ms. Beside them one
-client sends prompts of 4 MB and bodies of 32 MiB, one after the other, and another one asks `/health/live` every
-10 ms. The engine, the streams' clients and the one of the health are in one process, whose clock takes all times.
+client sends prompts of 4 MB and bodies of 32 MiB, one after the other. The engine and the clients are in one process,
+whose clock takes all times.
 
-A row is one kind of body. It has the longest time from the engine's write of a chunk to the client's read of its text,
-over all streams, and the longest time of an answer to `/health/live`. The first row has no body beside the streams: it
-says what the machine does by itself.
+A row is one kind of body. It has the times from the engine's write of a chunk to the client's read of its text, over
+all streams. The first row has no body beside the streams: it says what the machine does by itself.
 """
 
 from __future__ import annotations
@@ -14,19 +13,19 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
-import threading
+import time
 from collections.abc import Iterator
-from functools import partial
 from random import Random
 
 from bench import report
-from bench.gateway import Client, Trial
+from bench.gateway import Trial
 from bench.report import Row
-from bench.server import PATH
+from bench.wire import PATH
 
 STREAMS, PAUSE, TOKENS = 32, 0.02, 400
+COUNT = "/v1/messages/count_tokens"
 PROMPT, BODY = 4_000_000, (32 << 20) - 200
-HEAD = ("beside 32 streams", "bodies", "chunks late, p99", "a chunk late, at most", "/health/live, at most")
+HEAD = ("beside 32 streams", "bodies", "chunks late, p99", "a chunk late, at most")
 
 
 def words(size: int) -> str:
@@ -35,103 +34,63 @@ def words(size: int) -> str:
     return " ".join(made * (size // 3000))[:size]
 
 
-def chat(text: str) -> bytes:
-    return json.dumps({"model": "gpt-oss", "messages": [{"role": "user", "content": text}]}).encode()
+def asking(*messages: str, **more: int) -> bytes:
+    asked = [{"role": "user", "content": each} for each in messages]
+    return json.dumps({"model": "gpt-oss", "messages": asked, **more}).encode()
 
 
-def filled(piece: bytes, around: tuple[bytes, bytes] = (b"[", b"1]")) -> bytes:
-    return around[0] + piece * (BODY // len(piece)) + around[1]
+def filled(piece: bytes, around: tuple[bytes, bytes] = (b"[", b"1]"), size: int = BODY) -> bytes:
+    return around[0] + piece * (size // len(piece)) + around[1]
 
 
 def bodies() -> dict[str, tuple[str, bytes]]:
     """Path and body by what the table calls them. The last ones are refused after they have been read."""
     text = words(PROMPT)
-    counted = json.dumps(
-        {"model": "gpt-oss", "max_tokens": 1, "messages": [{"role": "user", "content": text}]}
-    ).encode()
+    counted = asking(text, max_tokens=1)
+    string = (b'{"a":"', b'"}')
     return {
-        "a prompt of 4 MB": (PATH, chat(text)),
-        "4 MB to be counted": ("/v1/messages/count_tokens", counted),
-        "4 MB without spaces": ("/v1/messages/count_tokens", counted.replace(b" ", b"")),
-        "4 MB of Chinese": (PATH, chat("流式解析器，" * (PROMPT // 18))),
-        "40,000 messages": (
-            PATH,
-            json.dumps({"messages": [{"role": "user", "content": words(100)}] * 40_000}).encode(),
-        ),
+        "a prompt of 4 MB": (PATH, asking(text)),
+        "4 MB to be counted": (COUNT, counted),
+        "4 MB without spaces": (COUNT, counted.replace(b" ", b"")),
+        "4 MB of Chinese": (PATH, asking("流式解析器，" * (PROMPT // 18))),
+        "40,000 messages": (PATH, asking(*[words(100)] * 40_000)),
         "32 MiB of lists": (PATH, filled(b"[],")),
         "32 MiB of numbers": (PATH, filled(b"1,")),
-        "32 MiB of escapes": (PATH, filled(b'\\"aaaaaaaa', (b'{"a":"', b'"}'))),
-        "32 MiB of text": (PATH, filled(b"a", (b'{"a":"', b'"}'))),
-        "4,000,000 values": (PATH, b"[" + b"1," * 3_900_000 + b"1]"),
-        "500,000 lists": (PATH, b"[" + b"[]," * 490_000 + b"1]"),
+        "32 MiB of escapes": (PATH, filled(b'\\"aaaaaaaa', string)),
+        "32 MiB of text": (PATH, filled(b"a", string)),
+        "4,000,000 values": (PATH, filled(b"1,", size=2 * 3_900_000)),
+        "500,000 lists": (PATH, filled(b"[],", size=3 * 490_000)),
     }
 
 
-class Sender(threading.Thread):
-    """Posts a body again and again, from a thread, until it is stopped. sent: how often."""
+class Sender:
+    """Posts a body again and again while a trial runs. sent: how often."""
 
-    def __init__(self, address: str, path: str, body: bytes) -> None:
-        super().__init__(daemon=True)
-        self._address, self._path, self._body = address, path, body
+    def __init__(self, trial: Trial, path: str, body: bytes) -> None:
+        self._trial, self._path, self._body = trial, path, body
         self.sent = 0
-        self.over = threading.Event()
 
-    def run(self) -> None:
-        while not self.over.is_set():
-            connection = http.client.HTTPConnection(self._address, timeout=120)
+    def run(self, port: int) -> None:
+        time.sleep(1.0)
+        while self._body and not self._trial.ended.is_set():
+            connection = http.client.HTTPConnection(f"127.0.0.1:{port}", timeout=120)
             connection.request("POST", self._path, self._body, {"content-type": "application/json"})
             connection.getresponse().read()
             connection.close()
             self.sent += 1
 
 
-async def health(port: int, took: list[float]) -> None:
-    """Asks for ever. took: seconds of each answer."""
-    loop = asyncio.get_running_loop()
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    while True:
-        began = loop.time()
-        writer.write(b"GET /health/live HTTP/1.1\r\nhost: bench\r\n\r\n")
-        await reader.readuntil(b'"ok"}')
-        took.append(loop.time() - began)
-        await asyncio.sleep(0.01)
-
-
-class Gaps(Trial):
-    """A trial beside which somebody sends bodies. posted: how many; lived: seconds of each answer of `/health/live`."""
-
-    def __init__(self, path: str, body: bytes) -> None:
-        super().__init__(TOKENS, STREAMS, PAUSE)
-        self._path, self._body = path, body
-        self.posted = 0
-        self.lived: list[float] = []
-
-    async def _clients(self, port: int) -> None:
-        loop = asyncio.get_running_loop()
-        sender = Sender(f"127.0.0.1:{port}", self._path, self._body)
-        ends = [loop.create_future() for _ in range(self.count)]
-        for number, end in enumerate(ends):
-            await loop.create_connection(partial(Client, self, number, end), "127.0.0.1", port)
-        await asyncio.sleep(1.0)
-        asked = asyncio.ensure_future(health(port, self.lived))
-        if self._body:
-            sender.start()
-        await asyncio.gather(*ends)
-        asked.cancel()
-        sender.over.set()
-        self.posted = sender.sent
-
-
 def rows() -> Iterator[Row]:
     for name, (path, body) in {"nothing": ("", b""), **bodies()}.items():
-        trial = Gaps(path, body)
-        late = sorted(asyncio.run(trial.run(through_gateway=True)))
-        times = (late[len(late) * 99 // 100], late[-1], max(trial.lived))
-        yield Row((name, str(trial.posted), *(f"{1e3 * seconds:.0f} ms" for seconds in times)))
+        trial = Trial(TOKENS, STREAMS, PAUSE)
+        sender = Sender(trial, path, body)
+        late = sorted(asyncio.run(trial.run(True, sender.run)))
+        times = (late[len(late) * 99 // 100], late[-1])
+        yield Row((name, str(sender.sent), *(f"{1e3 * seconds:.0f} ms" for seconds in times)))
 
 
 def main() -> None:
-    asked = report.options("bench.gateway_gaps", (__doc__ or "").partition("\n")[0]).parse_args()
+    asked = report.options("bench.gateway_gaps", __doc__).parse_args()
     print(*report.machine(None), sep="\n", end="\n\n")
     report.show(HEAD, rows(), asked.markdown)
 

@@ -15,25 +15,20 @@ import asyncio
 import json
 import re
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import aiohttp
-
-from bench.gateway_soak.__main__ import beside, show
-from bench.gateway_soak.clients import Clients
-from bench.worker import ROOT
-from harmonystream.gateway.operating.keys import line_of
-
-sys.path.append(str(ROOT / "tests" / "support"))
 from nginx_config import NGINX, STORE, free_ports, several, write_config
+
+from bench.gateway_soak.clients import Clients
+from bench.gateway_soak.processes import Processes, beside, conclude, options, ready
+from harmonystream.gateway.operating.keys import line_of
 
 GATEWAYS = ENGINES = 3
 RATE = 6_000
@@ -58,66 +53,48 @@ stored_bytes = 1000000000
 """
 
 
-class Everything:
-    """All processes. kills: when a gateway was killed; outages: when the store was, and when it was back."""
+ENGINE = """
+[[models."gpt-oss".engines]]
+url = "http://127.0.0.1:{port}"
+model = "m"
+"""
+
+
+class Everything(Processes):
+    """The store, the engines, the gateways and nginx. kills: when a gateway was killed."""
 
     def __init__(self, folder: Path, pause: float) -> None:
-        self._folder, self._pause = folder, pause
-        self.port, self._store, *rest = free_ports(2 + GATEWAYS + ENGINES)
-        self.gateways, self._engines = rest[:GATEWAYS], rest[GATEWAYS:]
+        self.port, store, *rest = free_ports(2 + GATEWAYS + ENGINES)
+        self.gateways, engines = rest[:GATEWAYS], rest[GATEWAYS:]
         self.kills: list[float] = []
-        self.counts: Counter[str] = Counter()
-        self._running: dict[str, subprocess.Popen[bytes]] = {}
-        lines = [
-            f'[[models."gpt-oss".engines]]\nurl = "http://127.0.0.1:{port}"\nmodel = "m"\n' for port in self._engines
-        ]
-        (folder / "gateway.toml").write_text(SETTINGS.format(store=self._store) + "".join(lines), "utf-8")
-        options = {"limited": f" tokens_per_minute={RATE}"}
-        keys = [line_of(name, key_of(name)) + options.get(name, "") for name in KEYS]
+        settings, module = folder / "gateway.toml", [sys.executable, "-m"]
+        settings.write_text(
+            SETTINGS.format(store=store) + "".join(ENGINE.format(port=each) for each in engines), "utf-8"
+        )
+        more = {"limited": f" tokens_per_minute={RATE}"}
+        keys = [line_of(name, key_of(name)) + more.get(name, "") for name in KEYS]
         (folder / "keys.txt").write_text("\n".join(keys) + "\n", "utf-8")
-        self._nginx = write_config(folder, several(self.port, self.gateways))
-        self.start("store")
-        for at in range(ENGINES):
-            self.start(f"engine {at}")
-        for at in range(GATEWAYS):
-            self.start(f"gateway {at}")
-        self.start("nginx")
+        data = ["--dir", str(folder), "--bind", "127.0.0.1", "--appendonly", "yes", "--appendfsync", "always"]
+        commands = {"store": [str(STORE), "--port", str(store), "--save", "", *data]}
+        for at, port in enumerate(engines):
+            commands[f"engine {at}"] = [*module, "bench.gateway_soak.engine", str(port), str(pause)]
+        for at, port in enumerate(self.gateways):
+            commands[f"gateway {at}"] = [
+                *module,
+                "harmonystream",
+                "serve",
+                "--port",
+                str(port),
+                "--config",
+                str(settings),
+            ]
+        commands["nginx"] = write_config(folder, several(self.port, self.gateways))
+        super().__init__(folder, commands)
 
-    def _command(self, name: str) -> list[str]:
-        kind, _, at = name.partition(" ")
-        if kind == "engine":
-            return [sys.executable, "-m", "bench.gateway_soak.engine", str(self._engines[int(at)]), str(self._pause)]
-        if kind == "gateway":
-            serve = [sys.executable, "-m", "harmonystream", "serve", "--port", str(self.gateways[int(at)])]
-            return [*serve, "--config", str(self._folder / "gateway.toml")]
-        if kind == "nginx":
-            return self._nginx
-        data = ["--dir", str(self._folder), "--bind", "127.0.0.1", "--appendonly", "yes", "--appendfsync", "always"]
-        return [str(STORE), "--port", str(self._store), "--save", "", *data]
-
-    def start(self, name: str) -> None:
-        with (self._folder / f"{name.replace(' ', '-')}.log").open("ab") as log:
-            self._running[name] = subprocess.Popen(self._command(name), cwd=ROOT, stdout=log, stderr=log)
-
-    async def end(self, name: str, number: signal.Signals) -> None:
-        process = self._running[name]
+    async def end(self, name: str, number: signal.Signals = signal.SIGKILL) -> None:
         if number == signal.SIGKILL and name.startswith("gateway"):
             self.kills.append(asyncio.get_running_loop().time())
-        process.send_signal(number)
-        await asyncio.to_thread(process.wait, 60)
-        self.counts[f"{name.split()[0]}s {'killed' if number == signal.SIGKILL else 'restarted'}"] += 1
-
-    async def ready(self, port: int, store: bool = False) -> None:
-        """Wait until a gateway answers. store: and has its store."""
-        async with aiohttp.ClientSession() as session:
-            for _ in range(600):
-                with suppress(OSError, aiohttp.ClientError):
-                    async with session.get(f"http://127.0.0.1:{port}/health/ready") as response:
-                        answer = await response.json()
-                        if response.status == 200 and (not store or answer["store"] == "ok"):
-                            return
-                await asyncio.sleep(0.1)
-        raise SystemExit("a gateway did not start")
+        await super().end(name, number)
 
     async def kill_in_turn(self, every: float) -> None:
         """For ever: an engine, a gateway, the store, and a gateway that is only stopped."""
@@ -132,33 +109,29 @@ class Everything:
                 await asyncio.sleep(every)
                 await self.end(name, number)
                 await asyncio.sleep(pause)
-                self.start(name)
+                await self.restart()
                 if name.startswith("gateway"):
-                    await self.ready(self.gateways[int(name.split()[1])])
+                    await ready(health(self.gateways[int(name.split()[1])]))
             turn += 1
+
+    async def restored(self) -> None:
+        """Start what a kill has left stopped, and wait until each gateway has its store."""
+        await self.restart()
+        for port in self.gateways:
+            await ready(health(port), lambda answer: bool(answer["store"] == "ok"))
 
     def may_break(self, began: float) -> bool:
         """May a connection that began then have been broken by a kill?"""
         return any(kill >= began - 1 for kill in self.kills)
-
-    def memory(self) -> list[int]:
-        """MB of each gateway."""
-        pids = [self._running[f"gateway {at}"].pid for at in range(GATEWAYS)]
-        return [int(Path(f"/proc/{pid}/statm").read_text("utf-8").split()[1]) * 4096 // 10**6 for pid in pids]
-
-    def stop(self) -> None:
-        for name, process in self._running.items():
-            process.send_signal(signal.SIGTERM if name == "nginx" else signal.SIGKILL)  # nginx has a worker of its own
-            process.wait()
 
     def errors_of_nginx(self) -> str:
         """Its last errors, which tell why it answered for a gateway."""
         lines = (self._folder / "error.log").read_text("utf-8", "replace").splitlines()
         return "\n".join(line[:300] for line in lines[-60:])
 
-    def tracebacks(self) -> list[str]:
-        logs = "".join(path.read_text("utf-8", "replace") for path in self._folder.glob("gateway-*.log"))
-        return [f"a traceback in the log: …{trace[:1500]}" for trace in logs.split("Traceback")[1:4]]
+
+def health(port: int) -> str:
+    return f"http://127.0.0.1:{port}/health/ready"
 
 
 def key_of(name: str) -> str:
@@ -172,7 +145,9 @@ def headers_of(name: str) -> dict[str, str]:
 class Streams(Clients):
     """The streaming clients, which note the stored responses that they were promised."""
 
-    promised: dict[str, int]
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.promised: dict[str, int] = {}
 
     def completed(self, number: int, text: str) -> None:
         ends = re.findall(r'^data: (\{"type": ?"response.completed".*)$', text, re.M)
@@ -269,20 +244,14 @@ async def read_again(url: str, owner: str, promised: dict[str, int], others: lis
 
 async def soak(everything: Everything, given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     url = f"http://127.0.0.1:{everything.port}"
-    for port in everything.gateways:
-        await everything.ready(port, store=True)
+    await everything.restored()
     streams = Streams(url, given.streams, given.seed, headers_of("streams"), everything.may_break)
-    streams.promised = {}
     keepers = Keepers(url, everything, given.seed)
     began = time.monotonic()
     async with beside(everything.kill_in_turn(given.kill_every)):
         await asyncio.gather(streams.run(given.seconds), keepers.run(given.seconds))
     took = time.monotonic() - began
-    for name in ("store", *(f"gateway {at}" for at in range(GATEWAYS))):
-        if everything._running[name].poll() is not None:
-            everything.start(name)
-    for port in everything.gateways:
-        await everything.ready(port, store=True)
+    await everything.restored()
     wrong = [*streams.wrong, *keepers.wrong]
     promised = {**keepers.promised, "streams": streams.promised}
     for owner, ids in promised.items():
@@ -294,31 +263,24 @@ async def soak(everything: Everything, given: argparse.Namespace) -> tuple[dict[
     figures |= dict(sorted({**streams.counts, **keepers.counts, **everything.counts}.items()))
     figures |= {"stored responses read again": sum(map(len, promised.values()))}
     figures |= {"tokens of the limited key": keepers.used, "its limit in this time": round(RATE * (1 + took / 60))}
-    figures |= {"its largest request": keepers.largest, "MB of each gateway": everything.memory()}
+    sizes = [round(everything.memory(f"gateway {at}")) for at in range(GATEWAYS)]
+    figures |= {"its largest request": keepers.largest, "MB of each gateway": sizes}
     return figures, wrong
 
 
 def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--seconds", type=float, default=600.0)
-    options.add_argument("--streams", type=int, default=500)
-    options.add_argument("--kill-every", type=float, default=8.0, help="seconds")
-    options.add_argument("--seed", type=int, default=1)
-    given = options.parse_args()
+    given = options("bench.gateway_several", __doc__, kill_every=8.0)
     if NGINX is None or STORE is None:
         print("nginx, and Valkey or Redis, are not installed: nothing is soaked")
         return 0
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)  # nginx keeps large bodies there, as another user if it is started by root
-        everything = Everything(Path(folder), 0.0005 * given.streams)
-        try:
+        with Everything(Path(folder), 0.0005 * given.streams) as everything:
             figures, wrong = asyncio.run(soak(everything, given))
-        finally:
-            everything.stop()
         wrong += everything.tracebacks()
         if wrong:
             print(everything.errors_of_nginx())
-    return show(figures, wrong)
+    return conclude(figures, wrong, given.markdown)
 
 
 if __name__ == "__main__":

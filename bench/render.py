@@ -1,23 +1,26 @@
-"""Prompts: what a token of one costs, beside openai-harmony and transformers. Run with `python -m bench.render`.
+"""`python -m bench.render`: what a token of a Harmony prompt costs, beside openai-harmony.
 
-openai-harmony is asked in two ways: with its Python objects, as its users do, and with their JSON made beforehand.
-transformers is measured where it is installed (`make check-templates` puts it into .peers/transformers).
+`render` is given Chat messages and tools; openai-harmony is given its own objects, which are made beforehand. What
+declares tools is remembered from one request to the next; the column `new tools` declares others each time.
 """
 
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
-from importlib import import_module
 from itertools import count
 from typing import Any
 
+import openai_harmony as oh
+from harmony_chats import as_json
+
 import harmonystream as hs
-from bench.clock import medians, now, pin
-from bench.report import Row, show, shown
-from bench.worker import ROOT
+from bench import report
+from bench.clock import medians, pin, timed
+from bench.report import Row, shown
+from bench.rivals.with_openai_harmony import encoding
+from harmonystream.prompt.harmony import HarmonyOptions, harmony_messages
 
 QUESTION = "What will the weather be in Bergen on Saturday, and do I need an umbrella? Bitte auf Deutsch, 谢谢。 "
 ANSWER = "On Saturday it will rain in Bergen from the morning on, 12 degrees, with some wind from the west. "
@@ -25,9 +28,9 @@ CITY = {"type": "string", "description": "The city and the country, such as Berg
 UNIT = {"type": "string", "enum": ["celsius", "fahrenheit"], "default": "celsius"}
 DAYS = {"type": "integer", "default": 1}
 PARAMETERS = {"type": "object", "properties": {"city": CITY, "days": DAYS, "unit": UNIT}, "required": ["city"]}
-WAYS = ("render", "new tools", "its encoding alone", "openai-harmony", "from JSON")
-HEAD = ("chat template", "characters", "here", "transformers")
-SECONDS = 5.0  # for the rounds of one row
+DATE = "2026-11-22"
+TURNS = (0, 1, 5, 20)
+HEAD = ("Harmony prompt", "tokens", "render", "new tools", "openai-harmony", "faster")
 
 
 def tool(name: str, description: str = "The weather.") -> dict[str, Any]:
@@ -52,92 +55,34 @@ def chat(turns: int) -> list[dict[str, Any]]:
     return [*found, {"role": "user", "content": QUESTION}]
 
 
-def taken(works: dict[str, Callable[[], Any]]) -> list[float]:
-    """Nanoseconds of one call of each, in turns."""
-
-    def timed(work: Callable[[], Any]) -> float:
-        started = now()
-        work()
-        return now() - started
-
-    rounds = {name: partial(timed, work) for name, work in works.items()}
-    return list(medians(rounds, 3001, SECONDS).values())
-
-
-def others(messages: list[dict[str, Any]]) -> tuple[Callable[[], Any], Callable[[], Any], Callable[[], Any]]:
-    """The encoding of messages that are Harmony's already: ours, openai-harmony's of its objects, and of their JSON."""
-    import openai_harmony as oh
-    from harmony_chats import as_json
-
-    from bench.rivals.with_openai_harmony import encoding
-    from harmonystream.prompt.harmony import HarmonyOptions, harmony_messages
-    from harmonystream.prompt.harmony_text import render_messages
-    from harmonystream.prompt.writer import Writer
-
-    made = harmony_messages(hs.prompts.normalize(messages), TOOLS, HarmonyOptions(date="2026-11-22"))
-    text, theirs = as_json(made), encoding()
+def by_openai_harmony(messages: list[dict[str, Any]]) -> Callable[[], list[int]]:
+    text = as_json(harmony_messages(hs.prompts.normalize(messages), TOOLS, HarmonyOptions(date=DATE)))
     conversation = oh.Conversation(messages=[oh.Message.from_dict(each) for each in json.loads(text)["messages"]])
     config = oh.RenderConversationConfig(auto_drop_analysis=False)
-    given = {"next_turn_role": "assistant", "config": {"auto_drop_analysis": False}}
-
-    def render() -> list[int]:
-        writer = Writer(hs.vocab.o200k_harmony())
-        render_messages(made, writer, next_role="assistant")
-        return writer.ids
-
-    return (
-        render,
-        lambda: theirs.render_conversation_for_completion(conversation, oh.Role.ASSISTANT, config),
-        lambda: theirs._inner.render_conversation_for_completion(conversation_json=text, **given),
-    )
+    return partial(encoding().render_conversation_for_completion, conversation, oh.Role.ASSISTANT, config)
 
 
-def harmony_rows() -> Iterator[Row]:
-    """Microseconds a token. `render` reads Chat messages and tools; openai-harmony is given its own messages.
+def row(turns: int) -> Row:
+    messages, numbers = chat(turns), count()
 
-    What declares tools is remembered from one request to the next; `new tools` declares others each time.
-    """
-    for turns in (0, 1, 5, 20):
-        messages, counter = chat(turns), count()
+    def render(tools: list[dict[str, Any]] = TOOLS) -> list[int]:
+        return hs.render(messages, model="gpt-oss", tools=tools, date=DATE, dialect="openai").ids or []
 
-        def render(tools: Any = TOOLS, messages: Any = messages) -> list[int]:
-            return hs.render(messages, model="gpt-oss", tools=tools, date="2026-11-22").ids or []
+    def render_new() -> list[int]:
+        return render([tool("get_0", f"The weather. {next(numbers):08}"), *TOOLS[1:]])
 
-        def render_new(messages: Any = messages, counter: Any = counter) -> list[int]:
-            return render([tool("get_0", f"The weather. {next(counter):08}"), *TOOLS[1:]], messages)
-
-        ids, works = render(), others(messages)
-        assert all(ids == list(work()) for work in works)
-        took = taken(dict(zip(WAYS, (render, render_new, *works))))
-        costs = [f"{shown(each / 1e3 / len(ids))} µs" for each in took]
-        yield Row((f"turns: {turns}", str(len(ids)), *costs, f"{took[3] / took[0]:.1f}×"))
-
-
-def template_rows() -> Iterator[Row]:
-    try:
-        theirs = import_module("transformers.utils.chat_template_utils").render_jinja_template
-    except ImportError:
-        theirs = None
-    for path in sorted((ROOT / "tests" / "templates_chat").glob("*.jinja")):
-        template, messages, source = (
-            hs.prompts.Template(path, tokens={"bos_token": "<s>"}),
-            chat(5),
-            path.read_text("utf-8"),
-        )
-        tools = TOOLS if "tools" in source else None
-        works = {"here": partial(template.render, messages, tools=tools)}
-        if theirs is not None and "arguments +" not in source:
-            given = {"add_generation_prompt": True, "bos_token": "<s>"}
-            works["transformers"] = partial(theirs, [messages], tools, None, source, **given)
-        took = [f"{shown(each / 1e3)} µs" for each in taken(works)]
-        yield Row((path.stem, str(len(works["here"]())), *took, *["not measured"] * (2 - len(took))))
+    theirs, ids = by_openai_harmony(messages), render()
+    assert ids == list(theirs())
+    works = {"render": render, "new tools": render_new, "openai-harmony": theirs}
+    took = medians({name: timed(work, len(ids)) for name, work in works.items()}, rounds=3001, seconds=5.0)
+    costs = [f"{shown(each / 1e3)} µs" for each in took.values()]
+    return Row((f"turns: {turns}", str(len(ids)), *costs, f"{took['openai-harmony'] / took['render']:.1f}×"))
 
 
 def main() -> None:
+    asked = report.options("bench.render", __doc__).parse_args()
     pin()
-    sys.path += [str(ROOT / "tests" / "support"), str(ROOT / ".peers" / "transformers")]
-    show(("Harmony prompt", "tokens", *WAYS, "faster"), harmony_rows(), markdown=True)
-    show(HEAD, template_rows(), markdown=True)
+    report.show(HEAD, map(row, TURNS), asked.markdown)
 
 
 if __name__ == "__main__":

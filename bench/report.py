@@ -59,12 +59,17 @@ def figure(
 def table(head: Sequence[str], rows: Iterable[Row], markdown: bool) -> str:
     lines = [tuple(head), *(row.cells for row in rows)]
     if markdown:
-        cells = [" | ".join(cell.replace("|", "\\|") for cell in line) for line in lines]
-        rule = " | ".join(["---", *["--:"] * (len(head) - 1)])
-        return "\n".join(f"| {line} |" for line in [cells[0], rule, *cells[1:]])
+        return markdown_table(head, lines[1:])
     widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
     aligned = [[line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])] for line in lines]
     return "\n".join("  ".join(line).rstrip() for line in aligned)
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], text: bool = False) -> str:
+    """text: the cells are no numbers."""
+    lines = [" | ".join(cell.replace("|", "\\|") for cell in line) for line in (head, *rows)]
+    rule = " | ".join(["---", *["---" if text else "--:"] * (len(head) - 1)])
+    return "\n".join(f"| {line} |" for line in [lines[0], rule, *lines[1:]])
 
 
 def show(head: Sequence[str], rows: Iterable[Row], markdown: bool) -> list[Row]:
@@ -74,11 +79,12 @@ def show(head: Sequence[str], rows: Iterable[Row], markdown: bool) -> list[Row]:
     return rows
 
 
-def options(module: str, about: str | None) -> argparse.ArgumentParser:
-    """What every command of bench/ takes."""
-    parser = argparse.ArgumentParser(prog=f"python -m {module}", description=about)
+def options(module: str, about: str | None, floors: bool = False) -> argparse.ArgumentParser:
+    """What every command of bench/ takes. about: its docstring, of which the first line counts. floors: it has some."""
+    parser = argparse.ArgumentParser(prog=f"python -m {module}", description=(about or "").partition("\n")[0])
     parser.add_argument("--markdown", action="store_true", help="print Markdown tables")
-    parser.add_argument("--no-check", action="store_true", help="exit with 0 even if a floor is missed")
+    if floors:
+        parser.add_argument("--no-check", action="store_true", help="exit with 0 even if a floor is missed")
     return parser
 
 

@@ -5,12 +5,11 @@ place. No engine and no server run. The outputs are there before the clock start
 
 A second table has vLLM's own parser of gpt-oss alone, over openai-harmony's StreamableParser, over the one of
 `harmonystream.compat.openai_harmony` (the drop-in), and over one that only repeats what the drop-in returned: what is
-left then is vLLM's own. Before them, a table has the memory that a StreamableParser keeps for a stream.
+left then is vLLM's own.
 """
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,8 +29,6 @@ HEAD_DROP_IN = (
     *("µs per token", "openai-harmony", "drop-in", "repeated", "drop-in : openai-harmony"),
     *("repeated : openai-harmony", "difference"),
 )
-HEAD_KEPT = ("KiB kept for a stream", "openai-harmony", "drop-in")
-KEPT = 400
 HEAD = ("µs per token", *KINDS, "parsers : vLLM", "vLLM : frames")
 
 
@@ -77,15 +74,19 @@ def streams_of() -> list[tuple[str, Stream]]:
     ]
 
 
+def times(name: str, message: dict[str, Any], readers: dict[str, Any]) -> list[float]:
+    """Microseconds per token of each. Of what one reads wrongly there is a line."""
+    for kind, reader in readers.items():
+        if problem := reader.check()[0].wrong(message["expected"]):
+            print(f"{name}, {kind}: {problem} wrong", file=sys.stderr)
+    took = medians({kind: reader.read for kind, reader in readers.items()}, 7, 4.0)
+    return [each / 1000 for each in took.values()]
+
+
 def measured() -> Iterator[Row]:
     for name, stream in streams_of():
         message = replace(stream, name=name, framed=True, whole=False).merged().message()
-        readers = {kind: Plugged(message, kind) for kind in KINDS}
-        for kind, reader in readers.items():
-            if problem := reader.check()[0].wrong(message["expected"]):
-                print(f"{name}, {kind}: {problem} wrong", file=sys.stderr)
-        took = medians({kind: reader.read for kind, reader in readers.items()}, 7, 4.0)
-        vllm, parsers, frames = (took[kind] / 1000 for kind in KINDS)
+        vllm, parsers, frames = times(name, message, {kind: Plugged(message, kind) for kind in KINDS})
         cells = (f"{vllm:.1f}", f"{parsers:.1f}", f"{frames:.2f}", f"{parsers / vllm:.2f}", f"{vllm / frames:.0f}")
         yield Row((name, *cells))
 
@@ -162,67 +163,22 @@ class DroppedIn(Reader):
 def measured_drop_in() -> Iterator[Row]:
     for name, stream in streams_of()[-2:]:
         message = replace(stream, name=name, framed=False, whole=False).message()
-        repeated = Repeated(ids_of(message))
+        repeated = Repeated([*message["opening"], *message["body"], *message["closing"]])
         readers = {
             "theirs": Reader(message),
             "ours": DroppedIn(message, drop_in),
             "repeated": DroppedIn(message, repeated.begin),
         }
-        for kind, reader in readers.items():
-            if problem := reader.check()[0].wrong(message["expected"]):
-                print(f"{name}, {kind}: {problem} wrong", file=sys.stderr)
-        took = medians({kind: reader.read for kind, reader in readers.items()}, 7, 4.0)
-        theirs, *others = (took[kind] / 1000 for kind in readers)
+        theirs, *others = times(name, message, readers)
         ours, floor = (each / theirs for each in others)
-        times = (f"{each:.1f}" for each in (theirs, *others))
-        yield Row((name, *times, f"{ours:.2f}", f"{floor:.2f}", f"{ours - floor:.2f}"))
-
-
-def measured_kept() -> Iterator[Row]:
-    from vllm.entrypoints.openai.parser.harmony_utils import get_streamable_parser_for_assistant
-
-    alive: list[Any] = []
-    for name, stream in streams_of()[-2:]:
-        ids = ids_of(replace(stream, name=name, framed=False, whole=False).message())
-        kept = [kib_kept(make, ids, alive) for make in (get_streamable_parser_for_assistant, drop_in)]
-        yield Row((name, *(f"{each:.1f}" for each in kept)))
-
-
-def kib_kept(make: Callable[[], Any], ids: list[int], alive: list[Any]) -> float:
-    """KiB by which this process grows for each parser that has read a stream.
-
-    alive: takes the parsers, so that none of their memory is used again.
-    """
-
-    def read() -> Any:
-        parser = make()
-        for tid in ids:
-            parser.process(tid)
-        return parser
-
-    alive += [read() for _ in range(KEPT)]  # they use up memory that was free before
-    gc.collect()
-    before = resident()
-    alive += [read() for _ in range(KEPT)]
-    gc.collect()
-    return (resident() - before) / KEPT
-
-
-def resident() -> float:
-    """KiB of memory of this process."""
-    with open("/proc/self/status", encoding="ascii") as status:
-        return next(float(line.split()[1]) for line in status if line.startswith("VmRSS"))
-
-
-def ids_of(message: dict[str, Any]) -> list[int]:
-    return [*message["opening"], *message["body"], *message["closing"]]
+        shown = (f"{each:.1f}" for each in (theirs, *others))
+        yield Row((name, *shown, f"{ours:.2f}", f"{floor:.2f}", f"{ours - floor:.2f}"))
 
 
 def main() -> None:
     pin()
     for _, stream in streams_of():
         parser_class(stream.format)  # remembered: afterwards our parser of gpt-oss takes the place of vLLM's
-    show(HEAD_KEPT, measured_kept(), markdown=True)
     show(HEAD, measured(), markdown=True)
     show(HEAD_DROP_IN, measured_drop_in(), markdown=True)
 

@@ -74,6 +74,10 @@ def interpreter() -> str:
     return f"{platform.python_implementation()} {platform.python_version()}, built {built} --enable-optimizations"
 
 
+def in_a_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0][:200]
+
+
 def serve(module: str) -> None:
     """Answer the parent until it closes the pipe."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
@@ -84,7 +88,7 @@ def serve(module: str) -> None:
         try:
             answer = {"answer": getattr(functions, function)(*arguments)}
         except Exception as error:  # a parser's failure is a finding
-            answer = {"error": f"{type(error).__name__}: {error}".splitlines()[0][:200]}
+            answer = {"error": in_a_line(error)}
         print(json.dumps(answer), file=answers, flush=True)
 
 

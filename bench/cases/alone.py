@@ -1,26 +1,20 @@
-"""Cases without a rival, which pytest-benchmark times (bench/test_cases.py), and their rows."""
+"""Cases without a rival, and their rows. pytest-benchmark can time them, too (bench/test_cases.py)."""
 
 from __future__ import annotations
 
 import json
 import math
-import os
-import subprocess
-import sys
-import tempfile
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import harmonystream as hs
 from bench import streams
 from bench.cases import batch, blocks, emitters
 from bench.cases import rows as whole_rows
-from bench.clock import TIMER, Case, Feed
+from bench.clock import Case, Feed, medians
 from bench.report import Row, figure, shown
-from bench.worker import ROOT
 
 PIECE = 64 * 1024  # characters of ASCII, bytes of anything else
 LITTLE = 4  # characters
@@ -136,19 +130,15 @@ def engine_cases(n: int) -> Iterator[Alone]:
 
 def moves(ids: list[int]) -> Iterator[Alone]:
     """A response that goes to another process and comes back, in the middle of a text of a hundred tokens."""
-    for kind, fields in (
-        (hs.ChatStream, {"id": "chatcmpl-1", "created": 1}),
-        (hs.ResponsesStream, {"id": "resp_1", "created": 1}),
-        (hs.MessagesStream, {"id": "msg_1"}),
-    ):
-        stream: Any = cast(Any, kind)(hs.Parser(), model="gpt-oss-20b", taken=["call_1", "call_2"], **fields)
+    for make in emitters.EMITTERS.values():
+        stream = make(hs.Parser(), model="gpt-oss-20b", taken=["call_1", "call_2"])
         stream.start()
         stream.feed(ids)
 
         def move(_: object, stream: Any = stream) -> None:
             stream.from_bytes(stream.to_bytes())
 
-        name = f"{kind.__name__}, with earlier calls: to_bytes and from_bytes"
+        name = f"{type(stream).__name__}, with earlier calls: to_bytes and from_bytes"
         yield Alone(Case(name, lambda move=move: move, range(100), 100, 1), "µs", 60)
 
 
@@ -157,7 +147,7 @@ def groups(n: int) -> dict[str, list[Alone]]:
     note = f"{batch.STREAMS:,} streams, one token each"
     steps = zip(batch.cases(), (20, 100, 100), ("", "; in one block", ""))
     return {
-        "emitters": [Alone(case) for case in emitters.cases(n)],
+        "emitters": [Alone(case) for cases in emitters.cases(n).values() for case in cases],
         "text": list(texts(n)),
         "parser": [Alone(Case(NEW, lambda: lambda _: hs.Parser(), range(1000), 1000, 1), "µs", 2), watched(n)],
         "engine": list(engine_cases(n)),
@@ -168,27 +158,12 @@ def groups(n: int) -> dict[str, list[Alone]]:
     }
 
 
-def times(n: int, rounds: int, names: str = "") -> dict[str, float]:
-    """The median of each case's rounds, in nanoseconds per unit, by its name; pytest-benchmark runs them."""
-    with tempfile.TemporaryDirectory() as directory:
-        found = Path(directory, "found.json")
-        command = [sys.executable, "-m", "pytest", "bench/test_cases.py::test_alone", "-q", "-p", "no:cacheprovider"]
-        command += [f"--tokens={n}", f"--rounds={rounds}", f"--benchmark-timer={TIMER}", f"--benchmark-json={found}"]
-        # In a worker of pytest-xdist the plugin would measure nothing.
-        alone = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-        done = subprocess.run([*command, "-k", names], cwd=ROOT, env=alone, capture_output=True, text=True)
-        if done.returncode:
-            raise RuntimeError(f"pytest failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-        measured = json.loads(found.read_text(encoding="utf-8"))["benchmarks"]
-    return {
-        each["extra_info"]["case"]: each["stats"]["median"] / each["extra_info"]["units"] * 1e9 for each in measured
-    }
+def rows(group: list[Alone], rounds: int) -> Iterator[Row]:
+    for alone in group:
+        yield alone.row(medians({"": alone.case.round}, rounds)[""])
 
 
-def rows(group: list[Alone], took: Mapping[str, float]) -> list[Row]:
-    return [alone.row(took[alone.case.name]) for alone in group]
-
-
-def emitter_rows(took: Mapping[str, float]) -> Iterator[Row]:
-    for api in (*emitters.EMITTERS, emitters.ALONE):
-        yield Row((api, *(f"{shown(took[f'{api}, {kind}'])} ns" for kind in emitters.KINDS)))
+def emitter_rows(n: int, rounds: int) -> Iterator[Row]:
+    for api, cases in emitters.cases(n).items():
+        took = medians({case.name: case.round for case in cases}, rounds)
+        yield Row((api, *(f"{shown(each)} ns" for each in took.values())))

@@ -18,9 +18,9 @@ STEPS = 32
 
 def begun(batch: hs.batch.Batch, api: str, format: str = "harmony", vocab: Any = None) -> int:
     """The slot of a response that begins."""
-    emitter = EMITTERS[api](hs.Parser(format, vocab))
-    emitter.start()
-    return batch.add(emitter)
+    made = EMITTERS[api](hs.Parser(format, vocab))
+    made.start()
+    return batch.add(made)
 
 
 class Busy:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import harmonystream as hs
@@ -14,16 +15,21 @@ from harmonystream.emit.chat import ChatStream
 from harmonystream.emit.messages import MessagesStream
 from harmonystream.emit.responses import ResponsesStream
 
-Make = Callable[[hs.Parser], Any]
-EMITTERS: dict[str, Make] = {
-    "Chat": lambda parser: ChatStream(parser, id="c", model="m", created=1),
-    "Responses": lambda parser: ResponsesStream(parser, id="r", model="m", created=1),
-    "Messages": lambda parser: MessagesStream(parser, id="m", model="m"),
+EMITTERS: dict[str, Callable[..., Any]] = {
+    "Chat": partial(ChatStream, id="c", model="m", created=1),
+    "Responses": partial(ResponsesStream, id="r", model="m", created=1),
+    "Messages": partial(MessagesStream, id="m", model="m"),
 }
-HIDING: dict[str, Make] = {
-    "Chat": lambda parser: ChatStream(parser, id="c", model="m", created=1, reasoning_field=None),
-    "Responses": lambda parser: ResponsesStream(parser, id="r", model="m", created=1, reasoning=False),
-    "Messages": lambda parser: MessagesStream(parser, id="m", model="m", thinking=False),
+HIDING: dict[str, dict[str, Any]] = {
+    "Chat": {"reasoning_field": None},
+    "Responses": {"reasoning": False},
+    "Messages": {"thinking": False},
+}
+# What an engine says at the end.
+USAGE = {
+    "Chat": {"prompt_tokens": 900, "completion_tokens": 260, "total_tokens": 1160},
+    "Responses": {"input_tokens": 900, "output_tokens": 260, "total_tokens": 1160},
+    "Messages": {"input_tokens": 900, "output_tokens": 260},
 }
 ALONE = "no bytes: `Parser.feed`"
 KINDS = ("content", "reasoning", "arguments", "hidden reasoning")
@@ -42,22 +48,24 @@ def opened(api: str, stream: Stream, hidden: bool = False) -> Any:
     if api == ALONE:
         parser.feed(stream.opening)
         return parser
-    emitter = (HIDING if hidden else EMITTERS)[api](parser)
-    emitter.start()
-    emitter.feed(stream.opening)
-    return emitter
+    made = EMITTERS[api](parser, **(HIDING[api] if hidden else {}))
+    made.start()
+    made.feed(stream.opening)
+    return made
 
 
 def emitter_case(api: str, name: str, stream: Stream, hidden: bool = False) -> Case:
     return Case(name, lambda: opened(api, stream, hidden).feed, stream.body, len(stream.body))
 
 
-def cases(n: int) -> Iterator[Case]:
-    """Each emitter with each kind of token; named "API, kind"."""
-    given = works(n)
-    for api in (*EMITTERS, ALONE):
-        for kind in KINDS:
-            yield emitter_case(api, f"{api}, {kind}", given[kind], kind.startswith("hidden"))
+def cases(n: int) -> dict[str, list[Case]]:
+    """By the emitter, a case for each kind of token."""
+    return {
+        api: [
+            emitter_case(api, f"{api}, {kind}", stream, kind.startswith("hidden")) for kind, stream in works(n).items()
+        ]
+        for api in (*EMITTERS, ALONE)
+    }
 
 
 def growth(n: int, rounds: int) -> Iterator[Row]:
@@ -68,10 +76,9 @@ def growth(n: int, rounds: int) -> Iterator[Row]:
             stream = given[kind]
 
             def begun(api: str = api, stream: Stream = stream) -> Feed:
-                emitter = opened(api, stream)
+                feed: Feed = opened(api, stream).feed
                 for tid in stream.body[:OPENING]:
-                    emitter.feed(tid)
-                feed: Feed = emitter.feed
+                    feed(tid)
                 return feed
 
             value = last_over_first(begun, stream.body[OPENING:], rounds)

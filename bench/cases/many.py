@@ -9,7 +9,7 @@ from functools import partial
 import harmonystream as hs
 from bench import streams
 from bench.cases import rows
-from bench.clock import Round, compared, medians, now
+from bench.clock import Round, compared, medians, timed
 from bench.report import Row, figure
 from bench.rivals.sides import Side
 
@@ -27,26 +27,16 @@ def columns(n: int) -> Round:
     prose = streams.prose(n + steps).body
     pieces = [array("i", prose[at : at + n]) for at in range(steps)]
 
-    def run() -> float:
-        started = now()
+    def work() -> None:
         for ids in pieces:
             batch.feed(slots, ids)
-        return (now() - started) / (steps * n)
 
-    return run
+    return timed(work, steps * n)
 
 
 def data_set(n: int) -> Round:
     """Nanoseconds for each of n rows, which become Arrow's columns."""
-    values, offsets = rows.columns(rows.row(), n)
-    work = partial(hs.columns.parse_many, (values, offsets), threads=1)
-
-    def run() -> float:
-        started = now()
-        work()
-        return (now() - started) / n
-
-    return run
+    return timed(partial(hs.columns.parse_many, rows.columns(rows.row(), n), threads=1), n)
 
 
 def measured(rounds: int, rival: Side, scale: float = 1.0) -> Iterator[Row]:

@@ -11,6 +11,7 @@ from statistics import median
 import harmonystream as hs
 from bench import streams
 from bench.cases.batch import STEPS, STREAMS, begun
+from bench.cases.emitters import USAGE
 from bench.clock import now
 from bench.families import OF_FORMAT
 from bench.report import Row, figure
@@ -21,11 +22,6 @@ ENDS = 200
 FLOORS = {"Chat": 100.0, "Responses": 120.0, "Messages": 110.0}
 """µs for a step, on the machine of `bench.clock`."""
 OPEN, END = 5.0, 8.0  # µs
-USAGE = {
-    "Chat": {"prompt_tokens": 900, "completion_tokens": 260, "total_tokens": 1160},
-    "Responses": {"input_tokens": 900, "output_tokens": 260, "total_tokens": 1160},
-    "Messages": {"input_tokens": 900, "output_tokens": 260},
-}
 
 # Reasoning and text, text alone, reasoning and a call: each part, with its share of the answer's body.
 SAYS = (((1, "reasoning"), (2, "text")), ((1, "text"),), ((1, "reasoning"), (1, "call")))

@@ -4,31 +4,21 @@ parser to the last frame.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
 import harmonystream as hs
 from bench import streams
-from bench.clock import compared, now
+from bench.cases.emitters import EMITTERS, USAGE
+from bench.clock import Round, compared, timed
 from bench.report import Row, figure
 
 ANSWERS = 200  # in a round
 TOKENS = 30
 MOST = 1.3
 MODELS = count()
-USAGE = {
-    "Chat": {"prompt_tokens": 900, "completion_tokens": 260, "total_tokens": 1160},
-    "Responses": {"input_tokens": 900, "output_tokens": 260, "total_tokens": 1160},
-    "Messages": {"input_tokens": 900, "output_tokens": 260},
-}
 EARLIER = [f"call_{n:024d}" for n in range(12)]
-IDENTITY: dict[str, Callable[[], dict[str, Any]]] = {
-    "Chat": lambda: {"id": "chatcmpl-7", "created": 7},
-    "Responses": lambda: {"id": "resp_7", "created": 7},
-    "Messages": lambda: {"id": "msg_7"},
-}
-CLASSES: dict[str, Any] = {"Chat": hs.ChatStream, "Responses": hs.ResponsesStream, "Messages": hs.MessagesStream}
 ANSWER, CALL = "an answer", "a call"
 
 
@@ -41,23 +31,19 @@ def answers() -> dict[str, list[int]]:
     }
 
 
-def answer(api: str, ids: list[int], options: dict[str, Any], usage: Any, new_model: bool) -> None:
-    model = f"model {next(MODELS)}" if new_model else "m"
-    stream = CLASSES[api](hs.Parser(), **IDENTITY[api](), model=model, **options)
-    stream.start()
-    for tid in ids:
-        stream.feed(tid)
-    stream.finish("stop", usage)
+def answered(api: str, ids: list[int], options: dict[str, Any], usage: Any, new_model: bool) -> Round:
+    """Nanoseconds of an answer."""
 
-
-def timed(*given: Any) -> Callable[[], float]:
-    def run() -> float:
-        started = now()
+    def work() -> None:
         for _ in range(ANSWERS):
-            answer(*given)
-        return (now() - started) / ANSWERS
+            model = f"model {next(MODELS)}" if new_model else "m"
+            stream = EMITTERS[api](hs.Parser(), model=model, **options)
+            stream.start()
+            for tid in ids:
+                stream.feed(tid)
+            stream.finish("stop", usage)
 
-    return run
+    return timed(work, ANSWERS)
 
 
 def kinds(api: str) -> Iterator[tuple[str, dict[str, Any], Any, bool]]:
@@ -70,10 +56,10 @@ def kinds(api: str) -> Iterator[tuple[str, dict[str, Any], Any, bool]]:
 
 
 def measured(rounds: int) -> Iterator[Row]:
-    for api in CLASSES:
+    for api in EMITTERS:
         for what, ids in answers().items():
-            plain = timed(api, ids, {}, None, False)
+            plain = answered(api, ids, {}, None, False)
             for name, options, usage, new_model in kinds(api):
-                one, other, ratio = compared(plain, timed(api, ids, options, usage, new_model), MOST, rounds, rounds)
+                one, other, ratio = compared(plain, answered(api, ids, options, usage, new_model), MOST, rounds, rounds)
                 label = f"{api}, {what} of {TOKENS if what == ANSWER else 12} tokens: {name}, over a plain request"
                 yield figure(label, ratio, "×", at_most=MOST, note=f"{one / 1e3:.1f} and {other / 1e3:.1f} µs")

@@ -9,6 +9,7 @@ import sys
 from collections.abc import AsyncIterator
 
 import harmonystream as hs
+from bench.wire import DONE, request
 
 WORDS = 24
 """How often an answer says its number."""
@@ -42,7 +43,7 @@ def events(number: int) -> list[bytes]:
         reason = "stop" if at + size >= len(ids) else None
         choice = {"index": 0, "text": "", "token_ids": ids[at : at + size], "finish_reason": reason}
         made.append(b"data: " + json.dumps({"id": "c", "choices": [choice]}).encode() + b"\n\n")
-    return [*made, b"data: [DONE]\n\n"]
+    return [*made, DONE]
 
 
 def number_of(body: bytes) -> int:
@@ -77,12 +78,10 @@ async def script(number: int, pause: float) -> AsyncIterator[bytes]:
 async def serve(port: int, pause: float) -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            head = await reader.readuntil(b"\r\n\r\n")
+            head, body = await request(reader)
             if not head.startswith(b"POST"):
                 writer.write(HEAD % b"200 OK")
                 return
-            size = re.search(rb"content-length: (\d+)", head, re.I)
-            body = await reader.readexactly(int(size[1]) if size else 0)
             async for piece in script(number_of(body), pause):
                 writer.write(piece)
                 await writer.drain()

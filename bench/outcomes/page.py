@@ -9,7 +9,8 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from bench.publish import PAGE_BLOCK, block
+from bench.publish import PAGE_BLOCK, WIDTH, block
+from bench.report import markdown_table as table
 from bench.worker import ROOT
 
 from .classes import CLASSES, OURS_DIFFERS, OWN
@@ -20,7 +21,6 @@ from .outputs import DAMAGES
 DATA = Path(__file__).parent / "results.json"
 PAGE = ROOT / "docs" / "outcomes.md"
 COLUMNS = ("vLLM streamed", "vLLM whole", "SGLang streamed", "SGLang whole")
-WIDTH = 120
 
 Data = dict[str, Any]
 
@@ -35,13 +35,6 @@ def tables(data: Data) -> str:
     versions = " and ".join(f"{side} {version}" for side, version in data["versions"].items())
     parts = [f"Measured with {versions}.", *rendered(data), *mutations(data), *classes(data), *own(data), *ours(data)]
     return "\n\n".join(parts) + "\n\n"
-
-
-def table(head: list[str], rows: list[list[str]], text: bool = False) -> str:
-    """text: the cells are no numbers."""
-    cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]
-    lines = [head, ["---", *["---" if text else "--:"] * (len(head) - 1)], *cells]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def known(name: str, column: str) -> bool:

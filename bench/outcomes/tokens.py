@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import codecs
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from bench.worker import ROOT
+from bench.families import byte_letters
+from bench.worker import ROOT, in_a_line
 
 from .families import FAMILIES
 from .outputs import markers_of
@@ -76,19 +77,6 @@ def deltas(name: str, text: str) -> list[tuple[str, list[int]]]:
     return found
 
 
-@cache
-def byte_letters() -> dict[int, str]:
-    """How a byte-level BPE spells each byte."""
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(0x100) if byte not in printable]
-    return {byte: chr(byte) for byte in printable} | {byte: chr(0x100 + at) for at, byte in enumerate(others)}
-
-
-def message(reasoning: str | None, content: str | None, calls: list[list[Any]], error: str = "") -> list[Any]:
-    """What a side says of an output."""
-    return [reasoning, content, calls, error]
-
-
 PATIENCE = 0.5  # seconds of processor time for one output
 
 
@@ -105,3 +93,16 @@ def patience() -> Iterator[None]:
         yield
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+def guarded(make: Callable[[], Any], way: Callable[[Any], tuple[Any, ...]]) -> list[Any]:
+    """What a parser says of an output: reasoning, content and calls; and what it raises, or "".
+
+    make: makes the parser. way: has it read, for which it has PATIENCE.
+    """
+    try:
+        parser = make()
+        with patience():
+            return [*way(parser), ""]
+    except Exception as error:
+        return ["", "", [], in_a_line(error)]

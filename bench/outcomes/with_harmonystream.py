@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from random import Random
-from typing import Any
 
 import harmonystream as hs
+from bench.rivals.with_harmonystream import noted
 
 from .families import FAMILIES
 from .outcome import Call, Outcome
@@ -27,22 +27,11 @@ def read(name: str, output: Output, pieces: list[str]) -> Outcome:
     """What our parser makes of the pieces of an output."""
     form = FAMILIES[name]
     parser = hs.Parser(form.format, tools=output.tools, start=start_of(name, output.thinks))
-    texts: dict[str, list[str]] = {"reasoning": [], "content": []}
-    calls: dict[int, list[Any]] = {}
     events = [event for piece in pieces for event in parser.feed_text(piece)]
-    for event in (*events, *parser.finish()):
-        if isinstance(event, hs.ReasoningDelta):
-            texts["reasoning"].append(event.text)
-        elif isinstance(event, hs.ContentDelta):
-            texts["content"].append(event.text)
-        elif isinstance(event, hs.ToolCallStart):
-            calls[event.index] = [event.name, "", False]
-        elif isinstance(event, hs.ToolCallDelta):
-            calls[event.index][1] += event.arguments
-        elif isinstance(event, hs.ToolCallEnd):
-            calls[event.index][2] = event.complete
-    reasoning, content = ("".join(texts[kind]) for kind in ("reasoning", "content"))
-    return Outcome(reasoning, content, tuple(Call(*call) for call in calls.values()))
+    events += parser.finish()
+    whole = {event.index for event in events if isinstance(event, hs.ToolCallEnd) and event.complete}
+    reasoning, content, calls = noted(events).said()
+    return Outcome(reasoning, content, tuple(Call(*call, index in whole) for index, call in enumerate(calls)))
 
 
 def start_of(name: str, thinks: bool) -> str:

@@ -7,23 +7,24 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version
 from typing import Any
 
+import rank_file
 from transformers import PreTrainedTokenizerFast
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 from vllm.entrypoints.openai.parser.harmony_utils import get_encoding
 from vllm.parser import ParserManager
 from vllm.tokenizers.hf import get_cached_tokenizer
 
+from bench.rivals.output import Output
+from bench.rivals.with_vllm import note
 from bench.rivals.with_vllm import tokenizer as tokenizer_of_gpt_oss
-from bench.worker import ROOT
 
 from .families import FAMILIES
-from .tokens import deltas, message, patience
+from .tokens import deltas, guarded
 from .tokens import tokenizer as tokenizer_of
 
 logging.disable(logging.CRITICAL)
@@ -37,9 +38,6 @@ def has_own_vocabulary(name: str) -> bool:
 @cache
 def harmony() -> Any:
     """openai-harmony's own, which would download its vocabulary."""
-    sys.path.append(str(ROOT / "tests" / "support"))
-    import rank_file
-
     os.environ.setdefault("TIKTOKEN_ENCODINGS_BASE", rank_file.folder())
     return get_encoding()
 
@@ -75,50 +73,33 @@ def about() -> str:
 
 def read(name: str, tools: list[Any], outputs: list[list[Any]]) -> list[list[Any]]:
     """[streamed, whole] of each output, which is [text, whether the model thinks]."""
+    return [[answer(name, tools, way, *output) for way in (streamed, whole)] for output in outputs]
+
+
+def answer(name: str, tools: list[Any], way: Callable[..., Any], text: str, thinks: bool) -> list[Any]:
     asked = [{"role": "user", "content": "Go!"}]
-    found = []
-    for text, thinks in outputs:
-        effort = "high" if thinks else "no_think"
-        given = {"thinking": thinks, "enable_thinking": thinks, "reasoning_effort": effort}
-        made: list[Any] = []
-        for way in (streamed, whole):
-            request = ChatCompletionRequest(
-                model="m", messages=asked, tools=tools, tool_choice="auto", stream=way is streamed
-            )
-            prompt = encoded(name, FAMILIES[name].prompts[not thinks])
-            made.append(guarded(way, name, request, prompt, text, given))
-        found.append(made)
-    return found
+    request = ChatCompletionRequest(model="m", messages=asked, tools=tools, tool_choice="auto", stream=way is streamed)
+    effort = "high" if thinks else "no_think"
+    given = {"thinking": thinks, "enable_thinking": thinks, "reasoning_effort": effort}
+    prompt = encoded(name, FAMILIES[name].prompts[not thinks])
+
+    def make() -> Any:
+        return parser_class(name)(tokenizer(name), request.tools, chat_template_kwargs=given)
+
+    return guarded(make, lambda parser: way(name, parser, parser.adjust_request(request), prompt, text))
 
 
-def guarded(way: Callable[..., Any], name: str, request: Any, *rest: Any) -> Any:
-    try:
-        parser = parser_class(name)(tokenizer(name), request.tools, chat_template_kwargs=rest[-1])
-        with patience():
-            return way(name, parser, parser.adjust_request(request), *rest[:-1])
-    except Exception as error:
-        return message("", "", [], f"{type(error).__name__}: {error}".splitlines()[0][:200])
-
-
-def streamed(name: str, parser: Any, request: Any, prompt: list[int], text: str) -> list[Any]:
-    reasoning, content, calls = "", "", dict[int, list[str]]()
+def streamed(name: str, parser: Any, request: Any, prompt: list[int], text: str) -> tuple[Any, ...]:
+    output = Output()
     # The parser of gpt-oss looks at no text.
     pieces = [("", [tid]) for tid in encoded(name, text)] if has_own_vocabulary(name) else deltas(name, text)
     for at, (piece, ids) in enumerate(pieces):
-        delta = parser.parse_delta(piece, ids, request, prompt, finished=at == len(pieces) - 1)
-        if delta is None:
-            continue
-        reasoning += delta.reasoning or ""
-        content += delta.content or ""
-        for call in delta.tool_calls or ():
-            one = calls.setdefault(call.index, ["", ""])
-            one[0] += (call.function and call.function.name) or ""
-            one[1] += (call.function and call.function.arguments) or ""
-    return message(reasoning, content, [calls[index] for index in sorted(calls)])
+        note(output, parser.parse_delta(piece, ids, request, prompt, finished=at == len(pieces) - 1))
+    return output.said()
 
 
-def whole(name: str, parser: Any, request: Any, prompt: list[int], text: str) -> list[Any]:
+def whole(name: str, parser: Any, request: Any, prompt: list[int], text: str) -> tuple[Any, ...]:
     parser.set_prompt_token_ids(prompt)
     ids = encoded(name, text)
     reasoning, content, calls = parser.parse(text, request, enable_auto_tools=True, model_output_token_ids=ids)
-    return message(reasoning, content, [[call.name, call.arguments] for call in calls or ()])
+    return reasoning, content, [[call.name, call.arguments] for call in calls or ()]

@@ -28,21 +28,22 @@ class Output:
         self._names[index] = self._names.get(index, "") + (name or "")
         self._arguments.setdefault(index, []).append(arguments or "")
 
+    def said(self) -> tuple[str, str, list[tuple[str, str]]]:
+        """Reasoning, content, and the name and arguments of each call."""
+        calls = [(self._names[index], "".join(self._arguments[index])) for index in sorted(self._names)]
+        return "".join(self._reasoning), "".join(self._content), calls
+
     def wrong(self, expected: dict[str, Any]) -> str:
         """What differs; nothing if all is right.
 
         Newlines around a text do not count, since parsers differ in what they take for layout, and arguments are
         compared as JSON.
         """
-        faults = []
-        for name, pieces in (("reasoning", self._reasoning), ("content", self._content)):
-            if "".join(pieces).strip("\n") != expected[name]:
-                faults.append(name)
-        names = [self._names[index] for index in sorted(self._names)]
-        arguments = [parsed("".join(self._arguments[index])) for index in sorted(self._arguments)]
-        if names != [name for name, _ in expected["calls"]]:
+        *texts, calls = self.said()
+        faults = [name for name, text in zip(("reasoning", "content"), texts) if text.strip("\n") != expected[name]]
+        if [name for name, _ in calls] != [name for name, _ in expected["calls"]]:
             faults.append("calls")
-        elif arguments != [given for _, given in expected["calls"]]:
+        elif [parsed(arguments) for _, arguments in calls] != [given for _, given in expected["calls"]]:
             faults.append("arguments")
         return ", ".join(faults)
 

@@ -9,16 +9,15 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-import socket
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from bench.server import script
+from bench.wire import script
 from bench.worker import ROOT
 
-sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "tests" / "engines" / "real_vllm")]
+sys.path.insert(0, str(ROOT / "tests" / "engines" / "real_vllm"))
 
 
 def core_class(ids: list[int], pause: float) -> Any:
@@ -41,12 +40,12 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, required=True)
     parser.add_argument("--pause", type=float, required=True)
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-        free.close()
+    with tempfile.TemporaryDirectory() as folder:
         sys.argv = ["scripted_vllm.py", str(Path(folder) / "script.json")]
         import model_dirs
+        from nginx_config import free_ports
 
+        (port,) = free_ports(1)
         model = str(model_dirs.write(Path(folder), "gpt_oss"))
         os.environ |= {"VLLM_PLUGINS": "", "VLLM_NO_USAGE_STATS": "1", "HF_HUB_OFFLINE": "1"}
         os.environ |= {"CUDA_VISIBLE_DEVICES": "", "TIKTOKEN_ENCODINGS_BASE": model}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import harmonystream as hs
@@ -40,18 +41,24 @@ class Reader:
 
     def check(self) -> tuple[Output, float]:
         """The same, and the output."""
-        parser, output = self._make(), Output()
+        parser = self._make()
         events = [event for tid in self._ids for event in parser.feed(tid)]
-        for event in [*events, *parser.finish()]:
-            if isinstance(event, hs.ReasoningDelta):
-                output.text(event.text, None)
-            elif isinstance(event, hs.ContentDelta):
-                output.text(None, event.text)
-            elif isinstance(event, hs.ToolCallStart):
-                output.call(event.index, event.name, None)
-            elif isinstance(event, hs.ToolCallDelta):
-                output.call(event.index, None, event.arguments)
-        return output, self.read()
+        return noted([*events, *parser.finish()]), self.read()
+
+
+def noted(events: Iterable[hs.Event]) -> Output:
+    """What events say, together."""
+    output = Output()
+    for event in events:
+        if isinstance(event, hs.ReasoningDelta):
+            output.text(event.text, None)
+        elif isinstance(event, hs.ContentDelta):
+            output.text(None, event.text)
+        elif isinstance(event, hs.ToolCallStart):
+            output.call(event.index, event.name, None)
+        elif isinstance(event, hs.ToolCallDelta):
+            output.call(event.index, None, event.arguments)
+    return output
 
 
 class Framer(Reader):

@@ -6,18 +6,17 @@ Imports no harmonystream: the environment of the older release has none.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import version
 from typing import Any
 
+import rank_file
 from openai_harmony import HarmonyEncodingName, Role, StreamableParser, load_harmony_encoding
 from orjson import dumps
 
-from bench.clock import now
+from bench.clock import now, timed
 from bench.rivals.output import served
-from bench.worker import ROOT
 
 FIRST_CONTROL, MESSAGE = 199_998, 200_008  # ids: the first of all markers, and <|message|>
 HEAD = b'data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":'
@@ -31,9 +30,6 @@ FRAMES = {
 
 @cache
 def encoding() -> Any:
-    sys.path.append(str(ROOT / "tests" / "support"))
-    import rank_file
-
     os.environ.setdefault("TIKTOKEN_ENCODINGS_BASE", rank_file.folder())
     return load_harmony_encoding(HarmonyEncodingName.HARMONY_GPT_OSS)
 
@@ -116,10 +112,7 @@ class Reader:
 def new_parsers(n: int) -> float:
     """Nanoseconds for each of n parsers."""
     encoding()
-    started = now()
-    for _ in range(n):
-        new_parser()
-    return (now() - started) / n
+    return timed(lambda: [new_parser() for _ in range(n)], n)()
 
 
 def arrow_of(ids: Sequence[int], n: int) -> Any:
@@ -142,9 +135,7 @@ def arrow_of(ids: Sequence[int], n: int) -> Any:
 def into_arrow(ids: Sequence[int], n: int) -> float:
     """Nanoseconds for each row of `arrow_of`."""
     arrow_of(ids, 1)
-    started = now()
-    arrow_of(ids, n)
-    return (now() - started) / n
+    return timed(lambda: arrow_of(ids, n), n)()
 
 
 about, load, again = served("openai-harmony", version("openai-harmony"), Reader)

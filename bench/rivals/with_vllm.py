@@ -5,13 +5,13 @@ Runs in the rivals' environment. Nothing is started: no engine, no model, no ser
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncIterator
 from functools import cache
 from importlib.metadata import version
 from types import SimpleNamespace
 from typing import Any
 
+import rank_file
 from tokenizers import AddedToken, Tokenizer, decoders, models
 from transformers import PreTrainedTokenizerFast
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
@@ -21,20 +21,14 @@ from vllm.parser import ParserManager
 from vllm.tokenizers.hf import get_cached_tokenizer
 
 from bench.clock import now
-from bench.families import ADDED_IDS, FIRST_ADDED, OF_FORMAT, SPECIAL, TOOL
+from bench.families import ADDED_IDS, FIRST_ADDED, OF_FORMAT, SPECIAL, TOOL, byte_letters
 from bench.rivals.output import Output, output_of, served
-from bench.worker import ROOT
 
 
 @cache
 def tokenizer() -> Any:
     """A tokenizer of transformers that knows each token and can decode; it has no merges, so it cannot encode text."""
-    sys.path.append(str(ROOT / "tests" / "support"))
-    import rank_file
-
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(0x100) if byte not in printable]
-    letters = {byte: chr(byte) for byte in printable} | {byte: chr(0x100 + at) for at, byte in enumerate(others)}
+    letters = byte_letters()
     vocab = {"".join(letters[byte] for byte in token): rank for rank, token in enumerate(rank_file.tokens())}
     assert len(vocab) == FIRST_ADDED
     inner = Tokenizer(models.BPE(vocab, []))
@@ -87,13 +81,17 @@ class Reader:
         last = len(self._deltas) - 1
         started = now()
         for at, (delta, tid) in enumerate(self._deltas):
-            message = step(delta, tid, asked, prompt, finished=at == last)
-            if message is not None:
-                output.text(message.reasoning, message.content)
-                for call in message.tool_calls or ():
-                    function = call.function
-                    output.call(call.index, function and function.name, function and function.arguments)
+            note(output, step(delta, tid, asked, prompt, finished=at == last))
         return output, (now() - started) / len(self._deltas)
+
+
+def note(output: Output, message: Any) -> None:
+    """message: what `parse_delta` returned."""
+    if message is not None:
+        output.text(message.reasoning, message.content)
+        for call in message.tool_calls or ():
+            function = call.function
+            output.call(call.index, function and function.name, function and function.arguments)
 
 
 def server(parser_class: Any) -> Any:

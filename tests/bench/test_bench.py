@@ -355,8 +355,7 @@ def test_the_command_prints_every_table(monkeypatch, capsys):
     for name in short:  # which have tests of their own
         monkeypatch.setattr(memory, name, lambda *_: [])
     monkeypatch.setattr(threads, "measured", lambda *_: [])
-    cases = [each.case for group in alone.groups(64).values() for each in group]
-    monkeypatch.setattr(alone, "times", lambda *_: {case.name: 1.0 for case in cases})
+    monkeypatch.setattr(alone, "medians", lambda contenders, rounds: dict.fromkeys(contenders, 1.0))
     monkeypatch.setattr(emitters, "growth", lambda *_: [figure("too much", 2, "×", at_most=1)])
     monkeypatch.setattr(command.blocks, "NAMES", ("think",))
     monkeypatch.setattr(sys, "argv", ["bench", "--rounds=1", "--tokens=64", "--markdown", "--old=no-such-python"])

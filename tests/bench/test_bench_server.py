@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from bench import server
+from bench.wire import chunks
 
 CLOCK = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a clock of another process")
 
@@ -37,7 +38,7 @@ def test_a_row_says_what_is_left_without_the_server():
 
 def test_every_token_is_in_one_chunk():
     for size in (1, 8):
-        *made, end = server.chunks(40, size)
+        *made, end = chunks(40, size)
         choices = [json.loads(chunk.removeprefix(b"data: "))["choices"][0] for chunk in made]
         assert [len(choice["token_ids"]) for choice in choices[:-1]] == [size] * (len(made) - 1)
         assert [choice["finish_reason"] for choice in choices] == [None] * (len(made) - 1) + ["stop"]

@@ -11,11 +11,11 @@ import pytest
 from openai.types.chat import ChatCompletionChunk
 
 from bench import gateway_rivals
-from bench.server import chunks
+from bench.wire import chat_chunks, chunks
 
 
 def test_its_engine_sends_as_many_chunks_as_the_gateways():
-    *made, end = gateway_rivals.chat_chunks(40)
+    *made, end = chat_chunks(40)
     read = [ChatCompletionChunk.model_validate(json.loads(chunk.removeprefix(b"data: "))) for chunk in made]
     assert len(made) == len(chunks(40, 1)) - 1
     assert [chunk.choices[0].finish_reason for chunk in read] == [None] * (len(made) - 1) + ["stop"]
@@ -28,8 +28,7 @@ def test_its_engine_sends_as_many_chunks_as_the_gateways():
 STAND_IN = """#!{python}
 import asyncio, socket, sys
 sys.path[:0] = {path}
-from bench.gateway_rivals import chat_chunks
-from bench.server import send_script
+from bench.wire import chat_chunks, send_script
 given = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 assert "--config" in given or given["-m"] == "bench.rivals.vllm_server", given
 with socket.create_server(("127.0.0.1", int(given.get("--port", 0)))) as listening:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from server_costs import CASES, ROUNDS, STREAMS, TOKENS, Case, ask_all, check, cpu, output_of_tokens, running
 from vllm_servers import Server
 
-from bench.server import running_command
+from bench.wire import running_command
 
 
 class Process(NamedTuple):
