@@ -1,33 +1,33 @@
-"""`python -m bench.columns`: what a conversation of a data set costs to render, beside openai-harmony.
+"""Rendering a data set: what a conversation costs, beside openai-harmony and transformers. Run with
+`python -m bench.columns`.
 
-Times are CPU time of all threads. The first row is the encoder alone, which is given the rendered texts: `render_many`
-is compared with it.
+Times are CPU time of all threads, but for the rows by the clock. The encoder alone, which is given the rendered texts,
+is the floor that `render_many` is held against. transformers is measured where it is installed (`make check-templates`
+puts it into .peers/transformers).
 """
 
 from __future__ import annotations
 
 import json
 import random
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-import openai_harmony as oh
-
 import harmonystream as hs
-from bench import report
-from bench.clock import medians, timed
 from bench.render import TOOLS
-from bench.report import Row
 from bench.rivals.with_openai_harmony import encoding
 from bench.worker import ROOT
 from harmonystream.columns import render_many
-from harmonystream.vocabs.encoders import Ranks, embedded_encoder
+from harmonystream.vocabs.encoders import O200K_PATTERN, Ranks, embedded_encoder
 
 CONVERSATIONS = 2000
-ROUNDS, SECONDS = 5, 60.0
-WORDS = (ROOT / "README.md").read_text("utf-8").split()
-HEAD = ("a conversation", "µs", "over the first row")
+TEMPLATED = 200
+"""Conversations: by Harmony, and by a chat template."""
+ROUNDS = 5
+WORDS = (ROOT / "README.md").read_text().split()
 
 
 def conversation(draw: random.Random) -> list[dict[str, Any]]:
@@ -49,8 +49,56 @@ def conversation(draw: random.Random) -> list[dict[str, Any]]:
     return talk
 
 
-def as_objects(talk: list[dict[str, Any]]) -> oh.Conversation:
+def chats() -> list[list[dict[str, Any]]]:
+    draw = random.Random(1)
+    return [conversation(draw) for _ in range(CONVERSATIONS)]
+
+
+def taken(works: dict[str, tuple[Callable[[], Any], Callable[[], float]]], count: int) -> dict[str, float]:
+    """Microseconds of a conversation: the least of some rounds, in which the works take turns."""
+    least = dict.fromkeys(works, float("inf"))
+    for _ in range(ROUNDS):
+        for name, (work, clock) in works.items():
+            started = clock()
+            work()
+            least[name] = min(least[name], (clock() - started) * 1e6 / count)
+    return least
+
+
+def harmony(talks: list[list[dict[str, Any]]]) -> dict[str, tuple[Callable[[], Any], Callable[[], float]]]:
+    import openai_harmony as oh
+
+    options: dict[str, Any] = {"format": "harmony", "tools": TOOLS, "date": "2026-11-22", "training": True}
+    texts = [hs.render(talk, **options).text for talk in talks]
+    encoder = embedded_encoder(hs.vocab.o200k_harmony().control)
+    assert isinstance(encoder, Ranks)
+    encode = encoder._encoding.encode_ordinary
+    theirs = encoding()
+    config = oh.RenderConversationConfig(auto_drop_analysis=False)
+
+    def by_openai_harmony() -> None:
+        for talk in talks:
+            theirs.render_conversation_for_training(_conversation(talk), config)
+
+    cpu = time.process_time
+    return {
+        "tiktoken's encode_ordinary of the rendered texts": (lambda: list(map(encode, texts)), cpu),
+        "render_many": (lambda: render_many(talks, **options, threads=1), cpu),
+        "render_many, labels and masks too": (
+            lambda: render_many(talks, **options, threads=1, fields=("ids", "labels", "mask", "messages")),
+            cpu,
+        ),
+        "render_many, one thread, by the clock": (lambda: render_many(talks, **options, threads=1), time.perf_counter),
+        "render_many, two threads, by the clock": (lambda: render_many(talks, **options, threads=2), time.perf_counter),
+        "render, one after the other": (lambda: [hs.render(talk, **options) for talk in talks], cpu),
+        "openai-harmony": (by_openai_harmony, cpu),
+    }
+
+
+def _conversation(talk: list[dict[str, Any]]) -> Any:
     """As a user of openai-harmony writes it."""
+    import openai_harmony as oh
+
     functions = [tool["function"] for tool in TOOLS]
     tools = [oh.ToolDescription.new(each["name"], each["description"], each["parameters"]) for each in functions]
     made = [oh.Message.from_role_and_content(oh.Role.SYSTEM, oh.SystemContent.new())]
@@ -78,29 +126,69 @@ def as_objects(talk: list[dict[str, Any]]) -> oh.Conversation:
     return oh.Conversation.from_messages(made)
 
 
-def ways(talks: list[list[dict[str, Any]]]) -> dict[str, Callable[[], Any]]:
-    options: dict[str, Any] = {"format": "harmony", "tools": TOOLS, "date": "2026-11-22", "training": True}
+def template(
+    talks: list[list[dict[str, Any]]], folder: Path
+) -> dict[str, tuple[Callable[[], Any], Callable[[], float]]]:
+    """A chat template in the form of Hermes and Qwen, with a tokenizer of gpt-oss's tokens."""
+    chosen = hs.prompts.Template(folder)
+    vocab = chosen.vocab
+    options: dict[str, Any] = {"template": chosen, "tools": TOOLS, "training": True}
     texts = [hs.render(talk, **options).text for talk in talks]
-    encoder = embedded_encoder(hs.vocab.o200k_harmony().control)
-    assert isinstance(encoder, Ranks)
-    encode = encoder._encoding.encode_ordinary
-    theirs, config = encoding(), oh.RenderConversationConfig(auto_drop_analysis=False)
-    return {
-        "tiktoken's encode_ordinary of the rendered texts": lambda: list(map(encode, texts)),
-        "render_many": lambda: render_many(talks, **options, threads=1),
-        "openai-harmony": lambda: [theirs.render_conversation_for_training(as_objects(talk), config) for talk in talks],
+    assert vocab is not None
+    cpu = time.process_time
+    works: dict[str, tuple[Callable[[], Any], Callable[[], float]]] = {
+        "tokenizers' encode_batch_fast of the rendered texts": (lambda: vocab.encode_many(texts, control=True), cpu),
+        "render_many": (lambda: render_many(talks, **options, threads=1), cpu),
     }
+    try:
+        sys.path.insert(0, str(ROOT / ".peers" / "transformers"))
+        from transformers import PreTrainedTokenizerFast
+    except ImportError:
+        print("transformers is not installed (`make check-templates` puts it into .peers): its row is left out")
+        return works
+    finally:
+        sys.path.pop(0)
+    theirs = PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"))
+    source = (folder / "chat_template.jinja").read_text()
+    works["transformers' apply_chat_template"] = (
+        lambda: [theirs.apply_chat_template(talk, chat_template=source, tools=TOOLS) for talk in talks],
+        cpu,
+    )
+    return works
+
+
+def _whole_words(path: Path) -> None:
+    """Make the tests' tokenizer.json, which has no merges, cut and encode texts as gpt-oss's own does most words."""
+    spec = json.loads(path.read_text())
+    spec["model"]["ignore_merges"] = True
+    cut = {"type": "Split", "pattern": {"Regex": O200K_PATTERN}, "behavior": "Isolated", "invert": False}
+    spec["pre_tokenizer"]["use_regex"] = False
+    spec["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [cut, spec["pre_tokenizer"]]}
+    path.write_text(json.dumps(spec))
+
+
+def show(title: str, works: dict[str, tuple[Callable[[], Any], Callable[[], float]]], count: int) -> None:
+    found = taken(works, count)
+    floor = next(iter(found.values()))
+    print(f"\n{title}: microseconds of a conversation, and times the first row\n")
+    for name, value in found.items():
+        print(f"  {name:<54}{value:9.1f}{value / floor:8.2f}")
 
 
 def main() -> None:
-    asked = report.options("bench.columns", __doc__).parse_args()
-    draw = random.Random(1)
-    talks = [conversation(draw) for _ in range(CONVERSATIONS)]
-    rounds = {name: timed(work, len(talks), time.process_time_ns) for name, work in ways(talks).items()}
-    took = medians(rounds, ROUNDS, SECONDS)
-    first = next(iter(took.values()))
-    rows = [Row((name, f"{each / 1e3:.1f}", f"{each / first:.2f}")) for name, each in took.items()]
-    report.show(HEAD, rows, asked.markdown)
+    import tempfile
+
+    sys.path += [str(ROOT / "tests" / "support")]
+    import model_dirs
+
+    talks = chats()
+    show("Harmony", harmony(talks), len(talks))
+    with tempfile.TemporaryDirectory() as folder:
+        made = model_dirs.write(Path(folder), "gpt_oss")
+        source = (ROOT / "tests" / "templates_chat" / "hermes.jinja").read_text()
+        (made / "chat_template.jinja").write_text(source)
+        _whole_words(made / "tokenizer.json")
+        show("The chat template of Hermes and Qwen", template(talks[:TEMPLATED], made), TEMPLATED)
 
 
 if __name__ == "__main__":

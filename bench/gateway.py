@@ -2,7 +2,8 @@
 
 A scripted engine speaks vLLM's contract. The first table has the gateway's processor time for each chunk; the engine's
 pace leaves it idle in between, so that chunks are not read several at once. Its last columns are the time that the same
-emitter needs for the same ids in this process, which is parsing and framing without HTTP.
+emitter needs for the same ids in this process, which is parsing and framing without HTTP. Beside them stands a copy
+that nobody reads: a server of the same libraries, which sends what the engine sends as it comes.
 
 The second table has the time from the engine's write of a chunk to the client's read of its text, at half of the load
 at which the first table's figure fills a core, and the same without the gateway in between. The engine and the clients
@@ -11,10 +12,11 @@ are in one process then, whose clock takes both times.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from statistics import quantiles
@@ -25,11 +27,27 @@ import harmonystream as hs
 from bench import report
 from bench.clock import now
 from bench.report import Row, shown
-from bench.wire import CHAT, DONE, PATH, PAUSE, chunks, gateway, head_of, length_of, per_chunk, running, script
+from bench.wire import (
+    CHAT,
+    DONE,
+    PATH,
+    PAUSE,
+    chunks,
+    gateway,
+    head_of,
+    length_of,
+    listening,
+    per_chunk,
+    running,
+    script,
+)
 from bench.wire import HEAD as ANSWER_HEAD
 from harmonystream.gateway.requests import chat_api
 
-HEAD = ("streams at a time", "tokens in a chunk", "a chunk of the engine", "parsing and framing", "share")
+HEAD = (
+    *("streams at a time", "tokens in a chunk", "a chunk of the engine", "an unread copy", "beside the copy"),
+    *("parsing and framing", "share"),
+)
 PERCENTILES = [f"{what}, {at}" for what in ("gateway", "direct", "added") for at in ("p50", "p99")]
 LATENCY_HEAD = ("streams at a time", "chunks/s", *PERCENTILES)
 TEXTS = (hs.ReasoningDelta, hs.ContentDelta)
@@ -41,11 +59,39 @@ TURNS = 3
 # --- processor time -------------------------------------------------------------------------------------------------
 
 
-def cost(tokens: int, count: int, size: int) -> float:
-    """Microseconds of the gateway's processor for each chunk."""
-    engine = ("bench.wire", "completions", tokens, size, PAUSE * count)
-    with running(*engine) as (_, address), gateway(address) as found:
-        return per_chunk(*found, count, len(chunks(tokens, size)) - 1, TURNS)
+def serve_copy(engine: str) -> None:
+    """Sends what the engine sends. The libraries are those of the gateway."""
+    import aiohttp
+    import uvicorn
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response, StreamingResponse
+    from starlette.routing import Route
+
+    sessions: list[aiohttp.ClientSession] = []
+
+    async def pieces(body: bytes) -> AsyncIterator[bytes]:
+        if not sessions:
+            sessions.append(aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)))
+        async with sessions[0].post(f"{engine}/v1/completions", data=body) as response:
+            async for piece in response.content.iter_any():
+                yield piece
+
+    async def answer(request: Request) -> Response:
+        return StreamingResponse(pieces(await request.body()), media_type="text/event-stream")
+
+    made = Starlette(routes=[Route(PATH, answer, methods=["POST"])])
+    config = uvicorn.Config(made, ws="none", lifespan="off", access_log=False, log_level="error")
+    with listening() as at:
+        uvicorn.Server(config).run([at])
+
+
+def cost(tokens: int, count: int, size: int, *, copied: bool = False) -> float:
+    """Microseconds of the gateway's processor for each chunk. copied: of the copy in its place."""
+    with ExitStack() as stack:
+        _, engine = stack.enter_context(running("bench.wire", "completions", tokens, size, PAUSE * count))
+        server = running("bench.gateway", "--copy-of", engine) if copied else gateway(engine)
+        return per_chunk(*stack.enter_context(server), count, len(chunks(tokens, size)) - 1, TURNS)
 
 
 def framing(tokens: int, size: int) -> float:
@@ -67,8 +113,9 @@ def framing(tokens: int, size: int) -> float:
 def rows(tokens: int, took: dict[tuple[int, int], float]) -> Iterator[Row]:
     """took: (streams, tokens in a chunk) -> microseconds for each chunk."""
     for (count, size), each in took.items():
-        own = framing(tokens, size)
-        yield Row((f"{count:,}", str(size), f"{shown(each)} µs", f"{shown(own)} µs", f"{100 * own / each:.1f} %"))
+        own, copied = framing(tokens, size), cost(tokens, count, size, copied=True)
+        times = f"{shown(each)} µs", f"{shown(copied)} µs", f"{each / copied:.2f}", f"{shown(own)} µs"
+        yield Row((f"{count:,}", str(size), *times, f"{100 * own / each:.1f} %"))
 
 
 # --- latency --------------------------------------------------------------------------------------------------------
@@ -221,7 +268,11 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=400, help="of an answer (400)")
     counts = [1, 32, 200, 500]
     parser.add_argument("--streams", type=int, nargs="+", default=counts, help="at a time (1, 32, 200 and 500)")
+    parser.add_argument("--copy-of", help=argparse.SUPPRESS)  # be that process
     asked = parser.parse_args()
+    if asked.copy_of:
+        serve_copy(asked.copy_of)
+        return
     print(*report.machine(None), sep="\n", end="\n\n")
     took = {(count, size): cost(asked.tokens, count, size) for count in asked.streams for size in SIZES}
     report.show(HEAD, rows(asked.tokens, took), asked.markdown)

@@ -18,7 +18,7 @@ def test_it_measures_the_gateway(monkeypatch, capsys):
     gateway.main()
     printed = capsys.readouterr().out
     time = r"[\d.,]+ µs"
-    rows = re.findall(rf"^\| 2 \| (\d+) \| {time} \| {time} \| [\d.]+ % \|$", printed, re.M)
+    rows = re.findall(rf"^\| 2 \| (\d+) \| {time} \| {time} \| [\d.]+ \| {time} \| [\d.]+ % \|$", printed, re.M)
     assert rows == ["1", "8"]
     assert re.search(r"^\| 2 \| [\d,]+ \| ([\d.]+ ms \| ){4}-?[\d.]+ ms \| -?[\d.]+ ms \|$", printed, re.M)
 
