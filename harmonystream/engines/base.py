@@ -14,7 +14,7 @@ from ..formats import Format, HeaderFormat
 
 __all__ = [
     *("Arrived", "Engine", "Finished", "Output", "Prompt", "Sampled", "Sampling"),
-    *("Rendered", "add_usage", "chat_usage", "check_generate", "count_of", "request_fields"),
+    *("Rendered", "add_usage", "chat_usage", "check_generate", "count_of", "request_fields", "usage_of"),
 ]
 
 
@@ -196,6 +196,21 @@ def count_of(counts: Mapping[str, Any], name: str, before: int) -> int:
     if type(count) is not int or count < 0:
         raise EngineError(f"the server sent {name} that is not a count: {str(count)[:200]}", "protocol")
     return count
+
+
+def usage_of(given: Any) -> dict[str, Any] | None:
+    """A server's usage object without the counts that are none: the generation is as good without them. None if nothing
+    is left.
+    """
+    found: dict[str, Any] = {}
+    for name, value in given.items() if isinstance(given, Mapping) else ():
+        if name.endswith("_details"):
+            value = usage_of(value)
+        elif name.endswith("_tokens") and (type(value) is not int or value < 0):
+            value = None
+        if value is not None:
+            found[name] = value
+    return found or None
 
 
 def chat_usage(prompt_tokens: int, completion_tokens: int) -> dict[str, int]:

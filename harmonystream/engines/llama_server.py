@@ -110,8 +110,8 @@ class LlamaServer(RenderingEngine):
                         yield item
                     stopped = filler is not None and filler.stopped
                     if stopped or chunk.get("stop"):
-                        reason = "stop" if stopped else normal(chunk.get("stop_type"))
-                        yield Finished(reason, chat_usage(evaluated, predicted), chunk.get("stopping_word") or None)
+                        reason = "stop" if stopped else normal(_word(chunk, "stop_type"))
+                        yield Finished(reason, chat_usage(evaluated, predicted), _word(chunk, "stopping_word"))
                         return
         raise EngineError(f"{self.url}: the stream ended before the generation did", "connection")
 
@@ -198,6 +198,11 @@ def _request(prompt: Prompt, sampling: Sampling, *, with_ids: bool) -> dict[str,
     }
     made |= {"return_tokens": True} if with_ids else {"preserved_tokens": markers_of(prompt.format)}
     return made | request_fields(sampling, _NAMES)
+
+
+def _word(chunk: Mapping[str, Any], name: str) -> str | None:
+    word = chunk.get(name)
+    return word if word and isinstance(word, str) else None
 
 
 def _text(chunk: Mapping[str, Any]) -> str:
