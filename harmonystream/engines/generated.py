@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._native.core.vocab import Vocab
 from ..errors import EngineError
-from .base import Finished, Output, Sampled, usage_of
+from .base import IDS, Finished, Output, Sampled, are_ids, usage_of
 from .http import EventSource, loads, object_of
 from .logprobs import token_logprobs
 
@@ -19,8 +19,6 @@ __all__ = ["Generated", "chat_logprobs", "end_of"]
 _FIRST, _BETWEEN, _LAST = b"data: {", b"\n\ndata: ", b"}\n\n"
 """Most pieces consist of whole events of one line each."""
 _DONE = b"[DONE]"
-_IDS = 1 << 32
-"""All ids are below this, in any vocabulary."""
 
 
 class Generated(EventSource):
@@ -71,7 +69,7 @@ class Generated(EventSource):
                         continue
                     ids: Any = choice.get("token_ids")
                     one = self._plain_ids and type(ids) is list and len(ids) == 1 and type(ids[0]) is int
-                    item = ids if one and 0 <= ids[0] < _IDS else self._output(choice)
+                    item = ids if one and 0 <= ids[0] < IDS else self._output(choice)
                     if item:
                         items.append(item)
                     if choice.get("finish_reason") is not None:
@@ -101,9 +99,7 @@ class Generated(EventSource):
         """The output that a choice adds: its ids if it has them, unless the stream began with text."""
         ids, text = choice.get("token_ids"), choice.get("text")
         if ids is not None and not self._as_text:
-            if not isinstance(ids, list) or (
-                ids and (set(map(type, ids)) != {int} or min(ids) < 0 or max(ids) >= _IDS)
-            ):
+            if not are_ids(ids):
                 raise EngineError(f"the engine sent token_ids that are not ids: {str(ids)[:200]}", "protocol")
             if ids:
                 self._as_text, self._plain_ids = False, self._vocab is None

@@ -282,9 +282,7 @@ class HttpEngine:
         for attempt in range(self._retries):
             wanted: str | None = None
             try:
-                response = await session.request(
-                    method, where, data=_payload(data), headers=headers, allow_redirects=False
-                )
+                response = await self._responded(session, method, where, data, headers)
             except aiohttp.SocketTimeoutError:  # after so long a silence, the server must have received the request
                 raise
             except (aiohttp.ClientConnectionError, OSError):
@@ -295,7 +293,24 @@ class HttpEngine:
                 wanted = response.headers.get("Retry-After")
                 response.close()
             await asyncio.sleep(_pause(attempt, wanted))
-        return await session.request(method, where, data=_payload(data), headers=headers, allow_redirects=False)
+        return await self._responded(session, method, where, data, headers)
+
+    async def _responded(
+        self, session: aiohttp.ClientSession, method: str, where: str, data: bytes, headers: Mapping[str, str] | None
+    ) -> aiohttp.ClientResponse:
+        """The response to one request. aiohttp waits without end for a server that does not read a long body, so body
+        and response may be silent once each.
+        """
+        asking = session.request(method, where, data=_payload(data), headers=headers, allow_redirects=False)
+        connect, silence = self._timeout.sock_connect, self._timeout.sock_read
+        if len(data) < LONG or connect is None or silence is None:
+            return await asking
+        try:
+            return await asyncio.wait_for(asking, connect + 2 * silence)
+        except asyncio.TimeoutError as error:
+            if isinstance(error, aiohttp.ServerTimeoutError):
+                raise
+            raise aiohttp.SocketTimeoutError("it does not read the request") from None
 
     @asynccontextmanager
     async def _answer(

@@ -13,7 +13,7 @@ from ..formats import Format, HeaderFormat, format_of
 from ..formats.spellings import spellings_of
 from ..grammars import Grammar
 from ..reasons import normal
-from .base import Finished, Output, Prompt, Rendered, Sampling, chat_usage, count_of, request_fields
+from .base import Finished, Output, Prompt, Rendered, Sampling, are_ids, chat_usage, count_of, request_fields
 from .http import object_of
 from .rendering import RenderingEngine, pictures_of
 
@@ -142,9 +142,10 @@ class Filler:
 
     def ids(self, chunk: Mapping[str, Any], predicted: int) -> list[int]:
         """The ids of a chunk. predicted: the number of tokens up to its end."""
-        ids = chunk.get("tokens")
-        if not isinstance(ids, list) or not all(type(token) is int and token >= 0 for token in ids):
-            raise EngineError(f"the server sent tokens that are not ids: {str(ids)[:200]}", "protocol")
+        sent = chunk.get("tokens")
+        if not are_ids(sent):
+            raise EngineError(f"the server sent tokens that are not ids: {str(sent)[:200]}", "protocol")
+        ids = sent
         missing = predicted - self._seen - len(ids)
         self._seen = max(predicted, self._seen)
         if missing > 0 and ids:

@@ -9,6 +9,7 @@ import logging
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -119,7 +120,14 @@ def test_an_answer_is_whole_though_its_usage_is_none(usage, where):
 
 def test_what_is_no_count_is_left_out_of_a_usage():
     details = {"cached_tokens": 3, "audio_tokens": None}
-    odd = {"total_tokens": 1.5, "x_tokens": [], "completion_tokens_details": 5, "cost": 0.5, "x": None}
+    odd = {
+        "total_tokens": 1.5,
+        "seconds": float("nan"),
+        "x_tokens": [],
+        "completion_tokens_details": 5,
+        "cost": 0.5,
+        "x": None,
+    }
     found = usage_of({**COUNTS, "prompt_tokens_details": details, **odd})
     assert found == {**COUNTS, "prompt_tokens_details": {"cached_tokens": 3}, "cost": 0.5}
 
@@ -146,6 +154,14 @@ def test_the_end_of_llama_server_is_words_or_nothing(odd):
     end = {"content": "Hi", "stop": True, "tokens_predicted": 1, "tokens_evaluated": 7}
     items = played([end | odd], LlamaServer)
     assert items == ["Hi", Finished(usage={**COUNTS, "total_tokens": 8})]
+
+
+@pytest.mark.parametrize("ids", [[1 << 32], [5, 1 << 40], [-1], [True], [1.0], "5"])
+def test_llama_server_s_ids_are_ids_of_some_vocabulary(ids):
+    chunks = [{"content": "Hi", "tokens": [12194], "tokens_predicted": 1}]
+    chunks.append({"content": "!", "tokens": ids, "tokens_predicted": 2, "stop": True})
+    with pytest.raises(EngineError, match="not ids"):
+        played(chunks, LlamaServer, IDS)
 
 
 def test_an_error_is_shown_in_part():
@@ -202,6 +218,31 @@ def test_a_refusal_is_one_whatever_its_body_does(monkeypatch, status, rest, show
     with pytest.raises(EngineError, match=f"HTTP {status}: {shown}$") as raised:
         asyncio.run(main())
     assert (raised.value.kind, raised.value.status) == ("status", status)
+
+
+def test_an_engine_that_does_not_read_its_request_is_silent():
+    """More than a socket holds, such as pictures."""
+
+    async def main() -> None:
+        done = asyncio.Event()
+
+        async def deaf(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await done.wait()
+            writer.transport.abort()
+
+        server = await asyncio.start_server(deaf, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        engine = Completions(url, "m", connect_timeout=1.0, silence=0.5)
+        try:
+            async for _ in engine.generate(replace(TEXT, text="x" * (1 << 25)), Sampling()):
+                pass
+        finally:
+            done.set()
+            server.close()
+
+    with pytest.raises(EngineError, match="does not read") as raised:
+        asyncio.run(asyncio.wait_for(main(), 30))
+    assert raised.value.kind == "timeout"
 
 
 def test_an_idle_connection_that_is_reset_is_not_logged(caplog):
