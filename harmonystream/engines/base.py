@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from inspect import iscoroutinefunction, isgeneratorfunction
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from math import isfinite
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeGuard
 
 from .._native.stream.parser import Parser
 from ..checks import check_mapping, check_number, check_text, shown
@@ -14,8 +15,11 @@ from ..formats import Format, HeaderFormat
 
 __all__ = [
     *("Arrived", "Engine", "Finished", "Output", "Prompt", "Sampled", "Sampling"),
-    *("Rendered", "add_usage", "chat_usage", "check_generate", "count_of", "request_fields"),
+    *("Rendered", "add_usage", "are_ids", "chat_usage", "check_generate", "count_of", "request_fields", "usage_of"),
 ]
+
+IDS = 1 << 32
+"""All ids are below this, in any vocabulary."""
 
 
 class Prompt(Protocol):
@@ -190,12 +194,36 @@ def request_fields(sampling: Sampling, names: Mapping[str, str]) -> dict[str, An
     return made | dict(sampling.extra)
 
 
+def are_ids(given: Any) -> TypeGuard[list[int]]:
+    """Is this a list of ids? It may be empty. An id of any vocabulary is below `IDS`."""
+    return isinstance(given, list) and (
+        not given or (set(map(type, given)) == {int} and min(given) >= 0 and max(given) < IDS)
+    )
+
+
 def count_of(counts: Mapping[str, Any], name: str, before: int) -> int:
     """A server's running count. A chunk without it leaves it unchanged. Raises EngineError."""
     count = counts.get(name, before)
     if type(count) is not int or count < 0:
         raise EngineError(f"the server sent {name} that is not a count: {str(count)[:200]}", "protocol")
     return count
+
+
+def usage_of(given: Any) -> dict[str, Any] | None:
+    """A server's usage object without the counts that are none: the generation is as good without them. None if nothing
+    is left.
+    """
+    found: dict[str, Any] = {}
+    for name, value in given.items() if isinstance(given, Mapping) else ():
+        if name.endswith("_details"):
+            value = usage_of(value)
+        elif name.endswith("_tokens") and (type(value) is not int or value < 0):
+            value = None
+        elif isinstance(value, float) and not isfinite(value):  # JSON has no such number
+            value = None
+        if value is not None:
+            found[name] = value
+    return found or None
 
 
 def chat_usage(prompt_tokens: int, completion_tokens: int) -> dict[str, int]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._native.core.vocab import Vocab
 from ..errors import EngineError
-from .base import Finished, Output, Sampled
+from .base import IDS, Finished, Output, Sampled, are_ids, usage_of
 from .http import EventSource, loads, object_of
 from .logprobs import token_logprobs
 
@@ -19,8 +19,6 @@ __all__ = ["Generated", "chat_logprobs", "end_of"]
 _FIRST, _BETWEEN, _LAST = b"data: {", b"\n\ndata: ", b"}\n\n"
 """Most pieces consist of whole events of one line each."""
 _DONE = b"[DONE]"
-_IDS = 1 << 32
-"""All ids are below this, in any vocabulary."""
 
 
 class Generated(EventSource):
@@ -60,7 +58,7 @@ class Generated(EventSource):
                 if self._has_other_form:
                     chunk = self._formed(chunk)
                 if (usage := chunk.get("usage")) and self._end is not None:
-                    self._end = Finished(self._end.reason, usage, self._end.stop)
+                    self._end = Finished(self._end.reason, usage_of(usage), self._end.stop)
                 choices = chunk.get("choices")
                 if type(choices) is not list:
                     raise EngineError(f"the engine sent a chunk without choices: {chunk!s:.200}", "protocol")
@@ -71,7 +69,7 @@ class Generated(EventSource):
                         continue
                     ids: Any = choice.get("token_ids")
                     one = self._plain_ids and type(ids) is list and len(ids) == 1 and type(ids[0]) is int
-                    item = ids if one and 0 <= ids[0] < _IDS else self._output(choice)
+                    item = ids if one and 0 <= ids[0] < IDS else self._output(choice)
                     if item:
                         items.append(item)
                     if choice.get("finish_reason") is not None:
@@ -101,9 +99,7 @@ class Generated(EventSource):
         """The output that a choice adds: its ids if it has them, unless the stream began with text."""
         ids, text = choice.get("token_ids"), choice.get("text")
         if ids is not None and not self._as_text:
-            if not isinstance(ids, list) or (
-                ids and (set(map(type, ids)) != {int} or min(ids) < 0 or max(ids) >= _IDS)
-            ):
+            if not are_ids(ids):
                 raise EngineError(f"the engine sent token_ids that are not ids: {str(ids)[:200]}", "protocol")
             if ids:
                 self._as_text, self._plain_ids = False, self._vocab is None
@@ -121,7 +117,7 @@ class Generated(EventSource):
 
 def end_of(choice: Mapping[str, Any], usage: Any) -> Finished:
     stop = choice.get("stop_reason", choice.get("matched_stop"))  # the latter is SGLang's name
-    return Finished(str(choice["finish_reason"]), usage or None, stop if isinstance(stop, str) else None)
+    return Finished(str(choice["finish_reason"]), usage_of(usage), stop if isinstance(stop, str) else None)
 
 
 def chat_logprobs(choice: Mapping[str, Any], name_of: Callable[[Mapping[str, Any]], str]) -> Any:
@@ -130,12 +126,17 @@ def chat_logprobs(choice: Mapping[str, Any], name_of: Callable[[Mapping[str, Any
     name_of: the name of an alternative, such as "token_id:7".
     """
     logprobs = choice.get("logprobs")
-    entries = logprobs.get("content") if isinstance(logprobs, dict) else None
-    if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+    entries = _objects(logprobs.get("content")) if isinstance(logprobs, dict) else None
+    if entries is None:
         return logprobs
     return {
         "token_logprobs": [one.get("logprob") for one in entries],
         "top_logprobs": [
-            {name_of(top): top.get("logprob") for top in one.get("top_logprobs") or ()} for one in entries
+            {name_of(top): top.get("logprob") for top in _objects(one.get("top_logprobs")) or ()} for one in entries
         ],
     }
+
+
+def _objects(value: Any) -> list[dict[str, Any]] | None:
+    """The value, if it is a list of objects."""
+    return value if isinstance(value, list) and all(isinstance(one, dict) for one in value) else None

@@ -35,6 +35,8 @@ MAX_REFUSAL = 1 << 12
 """How many bytes are read of the body of a refusal."""
 LINGER = 0.2
 """How many seconds a body may take to end after `[DONE]`."""
+EXPLAINING = 1.0
+"""How many seconds the body of a refusal may take. Its status is known without it."""
 SHOWN = 200
 """How many bytes of an answer an error shows."""
 PAUSE = 0.5
@@ -44,6 +46,8 @@ LONGEST_PAUSE = 30.0
 BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses after which the same request may succeed."""
 _DONE = b"[DONE]"
+_BOM = b"\xef\xbb\xbf"
+"""A stream may begin with this mark, which is no part of its first line."""
 _IDS = ("prompt", "token_ids", "input_ids")
 """The servers' names for a prompt's ids."""
 _PICTURED = frozenset({"features", "messages", "image_data"})
@@ -58,7 +62,8 @@ class SseReader:
     def __init__(self) -> None:
         self._line: list[bytes] = []  # the pieces of an unfinished line
         self._data: list[bytes] = []  # the data lines of an unfinished event
-        self._size = 0  # the bytes in both
+        self._line_size = self._data_size = 0  # the bytes in each
+        self._is_first = True  # is no line complete?
         self.is_between = True
         """Has every event that has begun ended?"""
 
@@ -68,24 +73,26 @@ class SseReader:
         events: list[bytes] = []
         if lines:
             lines[0] = b"".join((*self._line, lines[0]))
-            self._line = []
+            self._line, self._line_size = [], 0
+            if self._is_first:
+                lines[0], self._is_first = lines[0].removeprefix(_BOM), False
             for line in lines:
                 self._take(line.removesuffix(b"\r"), events)
         if rest:
             self._line.append(rest)
-            self._size += len(rest)
+            self._line_size += len(rest)
         self.is_between = not self._line and not self._data
-        if self._size > MAX_EVENT:
+        if self._line_size + self._data_size > MAX_EVENT:
             raise EngineError(f"the engine sent an event of more than {MAX_EVENT} bytes", "protocol")
         return events
 
     def _take(self, line: bytes, events: list[bytes]) -> None:
         if line.startswith(b"data:"):
             self._data.append(line[5:].removeprefix(b" "))
+            self._data_size += len(line)
         elif not line and self._data:
             events.append(b"\n".join(self._data))
-            self._data = []
-        self._size = sum(map(len, self._data))
+            self._data, self._data_size = [], 0
 
 
 class EventSource:
@@ -218,11 +225,12 @@ class HttpEngine:
 
     async def is_ready(self, seconds: float = 5.0) -> bool:
         """Does the server answer? A server without `/health`, or one that needs another key there, counts as ready,
-        too.
+        too. A redirect is an answer, and is not followed.
         """
         session = self._session or self._new_session()
         try:
-            async with session.get(self.url + "/health", timeout=aiohttp.ClientTimeout(total=seconds)) as response:
+            limit = aiohttp.ClientTimeout(total=seconds)
+            async with session.get(self.url + "/health", timeout=limit, allow_redirects=False) as response:
                 return response.status < 500
         except (aiohttp.ClientError, OSError, asyncio.TimeoutError):
             return False
@@ -245,18 +253,22 @@ class HttpEngine:
     async def _get(self, path: str) -> dict[str, Any]:
         """The JSON object at `path`. Raises EngineError."""
         async with self._answer("GET", path) as response:
-            return object_of(await response.content.read(MAX_EVENT))
+            return await self._object(path, response, MAX_EVENT)
 
     async def _posted(
         self, path: str, body: Mapping[str, Any], headers: Mapping[str, str] | None, most: int
     ) -> dict[str, Any]:
         """The JSON object that answers a POST, of at most this many bytes. Raises EngineError."""
         async with self._answer("POST", path, body, headers) as response:
-            content = bytearray()
-            async for piece in response.content.iter_chunked(1 << 16):
-                content += piece
-                if len(content) > most:
-                    raise EngineError(f"{self.url}{path}: the answer has more than {most} bytes", "protocol")
+            return await self._object(path, response, most)
+
+    async def _object(self, path: str, response: aiohttp.ClientResponse, most: int) -> dict[str, Any]:
+        """The JSON object that is the whole body, of at most this many bytes. Raises EngineError."""
+        content = bytearray()
+        async for piece in response.content.iter_chunked(1 << 16):
+            content += piece
+            if len(content) > most:
+                raise EngineError(f"{self.url}{path}: the answer has more than {most} bytes", "protocol")
         return await asyncio.to_thread(object_of, bytes(content)) if len(content) >= LONG else object_of(bytes(content))
 
     async def _asked(
@@ -270,9 +282,7 @@ class HttpEngine:
         for attempt in range(self._retries):
             wanted: str | None = None
             try:
-                response = await session.request(
-                    method, where, data=_payload(data), headers=headers, allow_redirects=False
-                )
+                response = await self._responded(session, method, where, data, headers)
             except aiohttp.SocketTimeoutError:  # after so long a silence, the server must have received the request
                 raise
             except (aiohttp.ClientConnectionError, OSError):
@@ -283,7 +293,24 @@ class HttpEngine:
                 wanted = response.headers.get("Retry-After")
                 response.close()
             await asyncio.sleep(_pause(attempt, wanted))
-        return await session.request(method, where, data=_payload(data), headers=headers, allow_redirects=False)
+        return await self._responded(session, method, where, data, headers)
+
+    async def _responded(
+        self, session: aiohttp.ClientSession, method: str, where: str, data: bytes, headers: Mapping[str, str] | None
+    ) -> aiohttp.ClientResponse:
+        """The response to one request. aiohttp waits without end for a server that does not read a long body, so body
+        and response may be silent once each.
+        """
+        asking = session.request(method, where, data=_payload(data), headers=headers, allow_redirects=False)
+        connect, silence = self._timeout.sock_connect, self._timeout.sock_read
+        if len(data) < LONG or connect is None or silence is None:
+            return await asking
+        try:
+            return await asyncio.wait_for(asking, connect + 2 * silence)
+        except asyncio.TimeoutError as error:
+            if isinstance(error, aiohttp.ServerTimeoutError):
+                raise
+            raise aiohttp.SocketTimeoutError("it does not read the request") from None
 
     @asynccontextmanager
     async def _answer(
@@ -296,7 +323,7 @@ class HttpEngine:
             async with await self._asked(session, method, where, body, headers) as response:
                 with _ending_with_its_connection(response):
                     if response.status != 200:
-                        reason = (await response.content.read(MAX_REFUSAL)).decode("utf-8", "replace").strip()
+                        reason = (await _beginning(response.content)).decode("utf-8", "replace").strip()
                         if 300 <= response.status < 400:  # a redirect's target would get the prompt and the key
                             reason = f"it is elsewhere, at {response.headers.get('Location')}: pass that URL"
                         raise EngineError(f"{where}: HTTP {response.status}: {reason}", "status", response.status)
@@ -308,6 +335,19 @@ class HttpEngine:
         finally:
             if session is not self._session:
                 await session.close()
+
+
+async def _beginning(content: aiohttp.StreamReader) -> bytes:
+    """The beginning of a refusal's body, as much as comes in time. A body that breaks changes nothing."""
+    found = bytearray()
+
+    async def read() -> None:
+        while len(found) < MAX_REFUSAL and (piece := await content.read(MAX_REFUSAL - len(found))):
+            found.extend(piece)
+
+    with suppress(aiohttp.ClientError, OSError, RuntimeError, asyncio.TimeoutError):
+        await asyncio.wait_for(read(), EXPLAINING)
+    return bytes(found)
 
 
 def _is_long(body: Mapping[str, Any]) -> bool:
@@ -352,13 +392,13 @@ def _ending_with_its_connection(response: aiohttp.ClientResponse) -> Iterator[No
     closed = protocol.closed  # None if it is lost already
     lost = aiohttp.ClientPayloadError("the connection was lost")
 
-    def end(closed: asyncio.Future[None]) -> None:
-        if not closed.cancelled():
-            closed.exception()  # asyncio logs an error that nobody has read
+    def end(_: asyncio.Future[None]) -> None:
         if content.exception() is None and not content.is_eof():
             content.set_exception(lost)
 
     if closed is not None:
+        closed.remove_done_callback(_note)  # from the connection's earlier response
+        closed.add_done_callback(_note)
         closed.add_done_callback(end)
     try:
         yield
@@ -369,6 +409,12 @@ def _ending_with_its_connection(response: aiohttp.ClientResponse) -> Iterator[No
     finally:
         if closed is not None:
             closed.remove_done_callback(end)
+
+
+def _note(closed: asyncio.Future[None]) -> None:
+    """Read the error of a lost connection, also of an idle one. asyncio logs an error that nobody has read."""
+    if not closed.cancelled():
+        closed.exception()
 
 
 def _unread(content: aiohttp.StreamReader) -> bytes:
@@ -392,5 +438,6 @@ def object_of(data: bytes) -> dict[str, Any]:
     if reported:
         message = reported.get("message", reported) if isinstance(reported, dict) else reported
         status = reported.get("code") if isinstance(reported, dict) else None
-        raise EngineError(f"the engine reports: {message}", "engine", status if isinstance(status, int) else None)
+        status = status if type(status) is int else None
+        raise EngineError(f"the engine reports: {str(message)[:MAX_REFUSAL]}", "engine", status)
     return value

@@ -13,7 +13,7 @@ from ..formats import Format, HeaderFormat, format_of
 from ..formats.spellings import spellings_of
 from ..grammars import Grammar
 from ..reasons import normal
-from .base import Finished, Output, Prompt, Rendered, Sampling, chat_usage, count_of, request_fields
+from .base import Finished, Output, Prompt, Rendered, Sampling, are_ids, chat_usage, count_of, request_fields
 from .http import object_of
 from .rendering import RenderingEngine, pictures_of
 
@@ -110,8 +110,8 @@ class LlamaServer(RenderingEngine):
                         yield item
                     stopped = filler is not None and filler.stopped
                     if stopped or chunk.get("stop"):
-                        reason = "stop" if stopped else normal(chunk.get("stop_type"))
-                        yield Finished(reason, chat_usage(evaluated, predicted), chunk.get("stopping_word") or None)
+                        reason = "stop" if stopped else normal(_word(chunk, "stop_type"))
+                        yield Finished(reason, chat_usage(evaluated, predicted), _word(chunk, "stopping_word"))
                         return
         raise EngineError(f"{self.url}: the stream ended before the generation did", "connection")
 
@@ -142,9 +142,10 @@ class Filler:
 
     def ids(self, chunk: Mapping[str, Any], predicted: int) -> list[int]:
         """The ids of a chunk. predicted: the number of tokens up to its end."""
-        ids = chunk.get("tokens")
-        if not isinstance(ids, list) or not all(type(token) is int and token >= 0 for token in ids):
-            raise EngineError(f"the server sent tokens that are not ids: {str(ids)[:200]}", "protocol")
+        sent = chunk.get("tokens")
+        if not are_ids(sent):
+            raise EngineError(f"the server sent tokens that are not ids: {str(sent)[:200]}", "protocol")
+        ids = sent
         missing = predicted - self._seen - len(ids)
         self._seen = max(predicted, self._seen)
         if missing > 0 and ids:
@@ -198,6 +199,11 @@ def _request(prompt: Prompt, sampling: Sampling, *, with_ids: bool) -> dict[str,
     }
     made |= {"return_tokens": True} if with_ids else {"preserved_tokens": markers_of(prompt.format)}
     return made | request_fields(sampling, _NAMES)
+
+
+def _word(chunk: Mapping[str, Any], name: str) -> str | None:
+    word = chunk.get(name)
+    return word if word and isinstance(word, str) else None
 
 
 def _text(chunk: Mapping[str, Any]) -> str:

@@ -106,9 +106,13 @@ class SglangGenerated(Generated):
             tops = _newest(about.get("output_top_logprobs"), whole, new)
             choice["logprobs"] = {
                 "token_logprobs": [one[0] for one in _newest(about.get("output_token_logprobs"), whole, new)],
-                "top_logprobs": [{f"token_id:{one[1]}": one[0] for one in likely} for likely in tops],
+                "top_logprobs": [{f"token_id:{one[1]}": one[0] for one in likely if _has_id(one)} for likely in tops],
             }
         return {"choices": [choice], "usage": chat_usage(read, total)}
+
+
+def _has_id(entry: Any) -> bool:
+    return isinstance(entry, list) and len(entry) > 1
 
 
 def _newest(given: Any, whole: Any, new: int) -> list[Any]:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..checks import check_text
 from ..errors import EngineError
+from .base import are_ids
 from .http import HttpEngine
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["RenderingEngine", "are_ids", "pictures_of"]
+__all__ = ["RenderingEngine", "pictures_of"]
 
 MOST = 1 << 28
 """The limit for the bytes of a rendered prompt, which contains the values of pictures."""
@@ -58,15 +59,9 @@ class RenderingEngine(HttpEngine):
     def _ids_of(self, answer: Mapping[str, Any], name: str) -> list[int]:
         """The prompt's ids in the answer of that server. Raises EngineError."""
         ids: Any = answer.get(name)
-        if not are_ids(ids):
+        if not ids or not are_ids(ids):
             raise EngineError(f"{self._renderer}: the answer has no {name}: {str(answer)[:200]}", "protocol")
-        found: list[int] = ids
-        return found
-
-
-def are_ids(ids: Any) -> bool:
-    """Is this a list of ids, and not empty?"""
-    return isinstance(ids, list) and bool(ids) and set(map(type, ids)) == {int} and min(ids) >= 0
+        return ids
 
 
 def pictures_of(request: Mapping[str, Any]) -> Iterator[str]:

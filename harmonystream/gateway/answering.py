@@ -176,7 +176,7 @@ class Gateway:
             record.end(GONE)
             raise
         except Exception as error:
-            log.error("request %s failed: %r", record.id, error, exc_info=error)
+            _log_failure(record.id, error)
             response = refusal(refused_for(error), record)
         if warnings := record.warnings():
             response.headers["warning"] = ", ".join(warnings)

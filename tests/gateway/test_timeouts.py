@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import asynccontextmanager
 
 import pytest
 
 import harmonystream as hs
 from harmonystream.engines import Sampling
+from harmonystream.engines.base import Arrived
 from harmonystream.errors import EngineError
 from harmonystream.gateway.generating.pool import Pool
 from harmonystream.gateway.limits import Limits
@@ -87,6 +89,46 @@ def test_a_slow_client_does_not_go_on_for_ever():
     found, closed = read(*range(1000), total=0.05, slow=0.01)
     assert found[-1] == "timeout"
     assert closed == 1
+
+
+class Chatty:
+    """An engine that sends something all the time. first: the items of its first piece; the others have none."""
+
+    def __init__(self, *first):
+        self.first, self.ended, self.pieces = list(first), False, 0
+
+    @asynccontextmanager
+    async def opened(self, prompt, sampling):
+        yield self
+
+    async def generate(self, prompt, sampling):  # the pool prefers `opened`
+        raise AssertionError
+        yield
+
+    async def wait(self):
+        await asyncio.sleep(0.005)
+
+    def take(self, come):
+        self.pieces += 1
+        return self.first if self.pieces == 1 else []
+
+
+@pytest.mark.parametrize("first", [[], [[1]], [[1], [2]]])
+@pytest.mark.parametrize("together", [True, False])
+def test_what_is_no_token_does_not_end_a_silence(first, together):
+    """Such as comments, which some proxies send while an engine hangs."""
+
+    async def main():
+        pool = Pool([Chatty(*first)], Limits(first_token=0.1, silence=0.1, retries=0), lambda name, error: None)
+        found = []
+        with pytest.raises(EngineError, match="no token came in time"):
+            async for item in pool.generate(
+                PROMPT, Sampling(), asyncio.get_running_loop().time() + LONG, None, together
+            ):
+                found += item.items if isinstance(item, Arrived) else [item]
+        return found
+
+    assert asyncio.run(asyncio.wait_for(main(), 10)) == first
 
 
 def test_stop_ends_it_at_once():

@@ -18,6 +18,7 @@ from harmonystream.engines import EngineError, Sampling, VllmTokens
 from harmonystream.engines.base import Sampled
 from harmonystream.engines.named import engine_of
 from harmonystream.gateway import Model, app
+from harmonystream.gateway.limits import Limits
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"x" * 40).decode()
 DATA = f"data:image/png;base64,{PNG}"
@@ -74,8 +75,9 @@ def script_of(text, reason="stop", logprobs=None):
 
 @contextmanager
 def gateway(engine, **options):
+    app_options = options.pop("app_options", {})
     with running(engine) as url:
-        made = app([Model(**{"name": GPT_OSS, "engines": VllmTokens(url, "m", render=url), **options})])
+        made = app([Model(**{"name": GPT_OSS, "engines": VllmTokens(url, "m", render=url), **options})], **app_options)
         with serving(made) as at, httpx2.Client(base_url=at, timeout=30, headers=JSON) as http:
             yield Gatewayed(at, http, [engine], made.state.gateway)
 
@@ -297,6 +299,40 @@ def test_what_the_renderer_refuses(status, said):
         for answer in (made.post("chat"), made.post("messages", stream=True)):
             assert answer.status_code == (529 if said == 503 and "type" in answer.json() else said)
             assert "secret" not in answer.text
+
+
+class Hanging(Tokens):
+    """Writes no prompt, and does not say so."""
+
+    async def answer(self, request):
+        if request.path == PATHS[0]:
+            await asyncio.Event().wait()
+        return await super().answer(request)
+
+
+def test_a_prompt_has_the_time_of_a_first_token():
+    hanging, sound = Hanging(script_of(ANSWER)), Tokens(script_of(ANSWER))
+    with gateway(hanging, app_options={"limits": Limits(first_token=0.2)}) as made:
+        assert made.post("chat").json()["error"]["code"] == "engine_timeout"
+        assert made.post("messages", stream=True).status_code == 504
+    with running(hanging) as one, running(sound) as other:
+        engines = [VllmTokens(url, "m", render=url) for url in (one, other)]
+        made = app([Model(GPT_OSS, engines, context=9999)], limits=Limits(first_token=0.5))
+        with serving(made) as at, httpx2.Client(base_url=at, timeout=30) as http:
+            body = {"model": GPT_OSS, "messages": [{"role": "user", "content": "?"}]}
+            assert http.post("/v1/messages/count_tokens", json=body).status_code == 200
+    assert len(rendered(sound)) == 1
+
+
+def test_a_renderer_that_fails_is_no_mistake_of_ours(caplog):
+    engine = Tokens(script_of(ANSWER))
+    engine.refuses = 500
+    with gateway(engine) as made:
+        body = {"model": GPT_OSS, **PICTURES["messages"]}
+        assert made.http.post("/v1/messages/count_tokens", json=body).status_code == 502
+        assert made.post("messages", **PICTURES["messages"]).status_code == 502
+    failures = [one for one in caplog.records if one.levelname == "ERROR"]
+    assert len(failures) == 2 and not any(one.exc_info for one in failures)
 
 
 def test_another_engine_writes_the_prompt_if_one_cannot():

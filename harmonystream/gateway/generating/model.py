@@ -235,15 +235,20 @@ class Served:
         return () if prompt.look is None else prompt.look(self._looked)
 
     async def engine_prompt(self, request: ApiRequest, headers: Mapping[str, str] | None = None) -> EnginePrompt:
-        """The prompt for a request, written by the first engine that succeeds. Raises `Refused` and EngineError."""
+        """The prompt for a request, written by the first engine that succeeds. Each has the time of a first token.
+
+        Raises `Refused` and EngineError.
+        """
         asked = await asyncio.to_thread(chat_request, request, self._spellings)
         writers: list[Any] = [engine for engine in self.engines if getattr(engine, "renders", False)]
         for number, engine in enumerate(writers, 1):
             try:
-                return self._of_engine(await engine.rendered(asked, headers), asked.get("tools"))
-            except EngineError as error:
-                if number == len(writers) or not is_engines_fault(error):
-                    raise
+                rendered = await asyncio.wait_for(engine.rendered(asked, headers), self.pool.limits.first_token)
+                return self._of_engine(rendered, asked.get("tools"))
+            except (EngineError, asyncio.TimeoutError) as error:
+                failed = error if isinstance(error, EngineError) else EngineError("no prompt came in time", "timeout")
+                if number == len(writers) or not is_engines_fault(failed):
+                    raise failed from None
         raise AssertionError
 
     def _of_engine(self, rendered: Rendered, tools: list[dict[str, Any]] | None) -> EnginePrompt:

@@ -112,7 +112,7 @@ class Pool:
                 timeouts.enter()
                 async with member.opened(prompt, sampling) as source:
                     while not source.ended:
-                        timeouts.since, timeouts.task = now(), current_task()
+                        timeouts.task = current_task()
                         if timeouts.expired:
                             raise timeouts.over()
                         try:
@@ -132,9 +132,10 @@ class Pool:
                             on_end(items[-1])
                         if together and len(items) > 1:
                             yield Arrived(items)
-                            continue
-                        for item in items:
-                            yield item
+                        else:
+                            for item in items:
+                                yield item
+                        timeouts.since = now()
                 return
             except BaseException as caught:
                 failure: BaseException | None = timeouts.meant(caught)

@@ -14,16 +14,16 @@ class Timeouts(Deadline):
     """The time limits of one generation. Only time spent waiting for the engine counts, not time spent waiting for the
     client.
 
-    Code that waits for the engine sets `since` and `task` before the wait, and clears `task` after it. This happens
-    once for each token, so it is done without a call. first, silence: seconds. until: a time of the event loop, at
-    which all must be over.
+    Code that waits for the engine sets `task` before the wait, clears it after it, and sets `since` once the consumer
+    has taken a token. This happens once for each token, so it is done without a call. first, silence: seconds. until:
+    a time of the event loop, at which all must be over.
     """
 
     def __init__(self, first: float, silence: float, until: float) -> None:
         super().__init__(None)
         self._loop = asyncio.get_running_loop()
         self._limit, self._silence, self._until = first, silence, until
-        self.since = self._loop.time()  # when the current wait began
+        self.since = self._loop.time()  # since when a token is awaited
         self._what = "no token came in time"
         self._look()
 
