@@ -195,7 +195,7 @@ def request_fields(sampling: Sampling, names: Mapping[str, str]) -> dict[str, An
 
 
 def are_ids(given: Any) -> TypeGuard[list[int]]:
-    """Is this a list of ids? It may be empty. An id of any vocabulary is below `IDS`."""
+    """Is this a list of ids? It may be empty."""
     return isinstance(given, list) and (
         not given or (set(map(type, given)) == {int} and min(given) >= 0 and max(given) < IDS)
     )
@@ -210,8 +210,9 @@ def count_of(counts: Mapping[str, Any], name: str, before: int) -> int:
 
 
 def usage_of(given: Any) -> dict[str, Any] | None:
-    """A server's usage object without the counts that are none: the generation is as good without them. None if nothing
-    is left.
+    """A server's usage object, without values that are not counts: a generation is whole without them.
+
+    None if nothing is left.
     """
     found: dict[str, Any] = {}
     for name, value in given.items() if isinstance(given, Mapping) else ():
