@@ -78,16 +78,9 @@ class Everything(Processes):
         commands = {"store": [str(STORE), "--port", str(store), "--save", "", *data]}
         for at, port in enumerate(engines):
             commands[f"engine {at}"] = [*module, "bench.gateway_soak.engine", str(port), str(pause)]
+        serve = [*module, "harmonystream", "serve", "--config", str(settings)]
         for at, port in enumerate(self.gateways):
-            commands[f"gateway {at}"] = [
-                *module,
-                "harmonystream",
-                "serve",
-                "--port",
-                str(port),
-                "--config",
-                str(settings),
-            ]
+            commands[f"gateway {at}"] = [*serve, "--port", str(port)]
         commands["nginx"] = write_config(folder, several(self.port, self.gateways))
         super().__init__(folder, commands)
 

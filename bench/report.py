@@ -66,7 +66,7 @@ def table(head: Sequence[str], rows: Iterable[Row], markdown: bool) -> str:
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], text: bool = False) -> str:
-    """text: the cells are no numbers."""
+    """text: the cells are words, and not numbers."""
     lines = [" | ".join(cell.replace("|", "\\|") for cell in line) for line in (head, *rows)]
     rule = " | ".join(["---", *["---" if text else "--:"] * (len(head) - 1)])
     return "\n".join(f"| {line} |" for line in [lines[0], rule, *lines[1:]])
@@ -80,7 +80,10 @@ def show(head: Sequence[str], rows: Iterable[Row], markdown: bool) -> list[Row]:
 
 
 def options(module: str, about: str | None, floors: bool = False) -> argparse.ArgumentParser:
-    """What every command of bench/ takes. about: its docstring, of which the first line counts. floors: it has some."""
+    """The options that all commands here have. about: the command's docstring, whose first line is shown.
+
+    floors: can a row of it miss a floor?
+    """
     parser = argparse.ArgumentParser(prog=f"python -m {module}", description=(about or "").partition("\n")[0])
     parser.add_argument("--markdown", action="store_true", help="print Markdown tables")
     if floors:

@@ -59,7 +59,7 @@ class Processes(ExitStack):
             self.start(self._ended.pop(0))
 
     def folder_of(self, name: str) -> Path:
-        """What Linux says of the process."""
+        """The process's folder in /proc."""
         return Path(f"/proc/{self._running[name].pid}")
 
     def memory(self, name: str) -> float:

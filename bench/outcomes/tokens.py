@@ -96,7 +96,7 @@ def patience() -> Iterator[None]:
 
 
 def guarded(make: Callable[[], Any], way: Callable[[Any], tuple[Any, ...]]) -> list[Any]:
-    """What a parser says of an output: reasoning, content and calls; and what it raises, or "".
+    """How a parser reads an output: the reasoning, the content, the calls, and the text of its error, or "".
 
     make: makes the parser. way: has it read, for which it has PATIENCE.
     """

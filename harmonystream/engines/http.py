@@ -47,7 +47,7 @@ BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses after which the same request may succeed."""
 _DONE = b"[DONE]"
 _BOM = b"\xef\xbb\xbf"
-"""A stream may begin with this mark, which is no part of its first line."""
+"""A stream may begin with this mark. It does not belong to the first line."""
 _IDS = ("prompt", "token_ids", "input_ids")
 """The servers' names for a prompt's ids."""
 _PICTURED = frozenset({"features", "messages", "image_data"})
@@ -63,7 +63,7 @@ class SseReader:
         self._line: list[bytes] = []  # the pieces of an unfinished line
         self._data: list[bytes] = []  # the data lines of an unfinished event
         self._line_size = self._data_size = 0  # the bytes in each
-        self._is_first = True  # is no line complete?
+        self._is_first = True  # has no line ended yet?
         self.is_between = True
         """Has every event that has begun ended?"""
 

@@ -25,7 +25,7 @@ from .generating.first_item import StartedSource
 from .generating.model import Model, Served, served
 from .generating.plans import plan_of
 from .generating.pool import Pool
-from .generating.server_tools import Rounds, offered, rounds_of
+from .generating.server_tools import Rounds, offered, rounds_of, size_of
 from .limits import Limits, Quota
 from .operating.admission import Admission
 from .operating.background import Background, Begun
@@ -283,11 +283,10 @@ class Gateway:
         record.ran_tools = tools is not None
         if tools is None:
             source = self._generations(model, prompt, sampling, plan, request, record)
-            prompt_tokens = len(prompt.ids or ())
+            prompt_tokens = size_of(prompt)
             record.read = lambda: (streams, prompt_tokens)  # without the prompt, which may be large
         else:
             source = self._loops(model, request, tools, record)
-        record.estimate = {"prompt_tokens": len(prompt.text) // BYTES} if prompt.ids is None else {}
         started = StartedSource(source, record.first_token)
         return await self._respond(http, request, emitters, started, partial(_usage, streams, prompt, record), record)
 
@@ -403,14 +402,15 @@ class Gateway:
         until = asyncio.get_running_loop().time() + self.limits.total
         together = self.inspector is None  # the inspector needs the time of each token
         generate = partial(model.pool.generate, until=until, together=together)
+        counts = [partial(record.count, same_prompt=choice > 0) for choice in range(n or request.n)]
         if plan is None and not request.stops:
-            sources = [generate(prompt, sampling, on_end=record.count) for _ in range(n or request.n)]
+            sources = [generate(prompt, sampling, on_end=count) for count in counts]
         else:
             if plan is not None and plan.how is not None:
-                self.metrics.steered.labels(model.name, plan.how).inc(n or request.n)
+                self.metrics.steered.labels(model.name, plan.how).inc(len(counts))
                 record.steered = record.steered or plan.how
-            asked = (prompt, sampling, plan or Plan(), request.stops, record.count)
-            sources = [steered(generate, *asked) for _ in range(n or request.n)]
+            asked = (prompt, sampling, plan or Plan(), request.stops)
+            sources = [steered(generate, *asked, count) for count in counts]
         source = sources[0] if len(sources) == 1 else merged(sources)
         return source if self.inspector is None else self.inspector.recorded(source, record, prompt)
 
@@ -531,9 +531,11 @@ def _usage(streams: Sequence[Any], prompt: Prompt, record: RequestRecord) -> dic
     """The usage if an answer ends at a stop string, or if the engine counts nothing. Text is not tokenized here:
     four of its characters count as a token.
     """
+    used = {"prompt_tokens": size_of(prompt)}
     if any(stream.in_text for stream in streams):
-        record.estimate["completion_tokens"] = sum(stream.parser.usage.total for stream in streams) // BYTES
-    return record.estimate if prompt.ids is None else {**record.estimate, "prompt_tokens": len(prompt.ids)}
+        record.estimate = sum(stream.parser.usage.total for stream in streams) // BYTES
+        used["completion_tokens"] = record.estimate
+    return used
 
 
 def _streams(api: Api, model: Served, request: ApiRequest, prompt: Prompt, id: str) -> list[Any]:

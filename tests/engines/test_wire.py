@@ -112,13 +112,13 @@ def test_the_size_of_an_event_begins_again_with_the_next_one(monkeypatch):
 
 @pytest.mark.parametrize("usage", ["many", [1], 5, True, {"prompt_tokens": "7"}, {"completion_tokens": -1}])
 @pytest.mark.parametrize("where", ["beside the end", "after it"])
-def test_an_answer_is_whole_though_its_usage_is_none(usage, where):
+def test_an_answer_is_whole_although_its_usage_is_nonsense(usage, where):
     last = choice("!", finish_reason="stop")
     end = [last | {"usage": usage}] if where == "beside the end" else [last, {"choices": [], "usage": usage}]
     assert played([choice("Hi"), *end, DONE]) == ["Hi", "!", Finished("stop")]
 
 
-def test_what_is_no_count_is_left_out_of_a_usage():
+def test_a_usage_keeps_only_counts():
     details = {"cached_tokens": 3, "audio_tokens": None}
     odd = {
         "total_tokens": 1.5,
@@ -133,7 +133,7 @@ def test_what_is_no_count_is_left_out_of_a_usage():
 
 
 @pytest.mark.parametrize("tops", [5, "ab", [5], {"token_id": 1}, [[]], None])
-def test_alternatives_that_are_none_are_left_out(tops):
+def test_alternatives_that_are_not_objects_are_left_out(tops):
     logprobs = {"content": [{"logprob": -1.0, "top_logprobs": tops}]}
     end = choice("", token_ids=[12194], logprobs=logprobs, finish_reason="stop")
     sampled, _ = played([end, DONE], VllmTokens, IDS, logprobs=2)
@@ -141,7 +141,7 @@ def test_alternatives_that_are_none_are_left_out(tops):
 
 
 @pytest.mark.parametrize("tops", [[5], ["ab"], [[]], [[-0.5]], [None]])
-def test_sglang_s_alternatives_that_are_none_are_left_out(tops):
+def test_sglang_s_alternatives_that_are_not_lists_are_left_out(tops):
     about = {"completion_tokens": 1, "output_token_logprobs": [[-1.0, 5]], "output_top_logprobs": [tops]}
     generated = SglangGenerated.__new__(SglangGenerated)
     generated._vocab = IDS.parser().vocab

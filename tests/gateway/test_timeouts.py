@@ -115,7 +115,7 @@ class Chatty:
 
 @pytest.mark.parametrize("first", [[], [[1]], [[1], [2]]])
 @pytest.mark.parametrize("together", [True, False])
-def test_what_is_no_token_does_not_end_a_silence(first, together):
+def test_only_tokens_end_a_silence(first, together):
     """Such as comments, which some proxies send while an engine hangs."""
 
     async def main():

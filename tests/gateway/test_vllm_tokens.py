@@ -302,7 +302,7 @@ def test_what_the_renderer_refuses(status, said):
 
 
 class Hanging(Tokens):
-    """Writes no prompt, and does not say so."""
+    """Never answers when it is asked to write a prompt."""
 
     async def answer(self, request):
         if request.path == PATHS[0]:
@@ -324,7 +324,7 @@ def test_a_prompt_has_the_time_of_a_first_token():
     assert len(rendered(sound)) == 1
 
 
-def test_a_renderer_that_fails_is_no_mistake_of_ours(caplog):
+def test_a_renderer_that_fails_is_not_logged_as_our_mistake(caplog):
     engine = Tokens(script_of(ANSWER))
     engine.refuses = 500
     with gateway(engine) as made:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Any, Protocol, TypeAlias
@@ -433,7 +434,8 @@ def faults_of(found: hs.Completion, tools: Sequence[Any], choice: str, *, preamb
 
 def _fits(text: str, schema: Any) -> bool:
     try:
-        value = json.loads(text)
+        whole = json.dumps(json.loads(text), ensure_ascii=False)
     except ValueError:
         return False
+    value = json.loads(re.sub("[\ud800-\udfff]", "?", whole))  # jsonschema-rs does not take lone surrogates
     return "inf" in repr(value) or jsonschema_rs.is_valid(schema, value)  # JSON has larger numbers than floats

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from ..._native.stream.parser import Parser
 from ...agent import LoopEnd, LoopEvent, RoundEnd, ToolRunEnd, ToolRunStart, agent_loop
-from ...agent.steering import Plan
+from ...agent.steering import BYTES, Plan
 from ...emit import ToolRun
 from ...engines import EngineError, Finished, Sampling
-from ...engines.base import Arrived
+from ...engines.base import Arrived, chat_usage
 from ...events import Event, MessageEnd, ToolCallDelta, ToolCallEnd, ToolCallStart, ValueDelta, ValueEnd, ValueStart
 from ...integrations.source import Parsed
 from ...prompt import Prompt
@@ -161,7 +161,7 @@ class Rounds:
     async def generate(self, prompt: Any, sampling: Sampling) -> AsyncIterator[Any]:
         """The items of a round. If the request demands a call, only the first round has to make one."""
         request = self._asked if not self.rounds else replace(self._asked, choice="auto", named=False)
-        self._prompt_tokens, self._stop = len(prompt.ids or ()), None
+        self._prompt_tokens, self._stop, size = size_of(prompt), None, 0
         allowed = self._model.sampling(request, prompt, self._headers)
         sampling = replace(allowed, max_tokens=min(allowed.max_tokens, sampling.max_tokens))
         plan = plan_of(request, self._model.row, prompt, self._model.engines[0])
@@ -169,9 +169,12 @@ class Rounds:
         async with aclosing(source) as found:  # type: ignore[type-var]
             async for come in found:
                 for item in come.items if isinstance(come, Arrived) else (come,):
-                    self._in_text = self._in_text or isinstance(item, str)
-                    if isinstance(item, Finished):
+                    if isinstance(item, str):
+                        self._in_text, size = True, size + len(item.encode("utf-8", "replace"))
+                    elif isinstance(item, Finished):
                         self._stop = item.stop
+                        if self._in_text and not item.usage:
+                            item = replace(item, usage=chat_usage(self._prompt_tokens, size // BYTES))
                     yield item
 
 
@@ -181,6 +184,11 @@ def _run_of(event: ToolRunStart | ToolRunEnd) -> ToolRun:
     if isinstance(event, ToolRunStart):
         return run
     return run._replace(output=event.result.text, failed=event.result.error is not None)
+
+
+def size_of(prompt: Any) -> int:
+    """The tokens of a prompt. Of text, four bytes count as one."""
+    return len(prompt.text) // BYTES if prompt.ids is None else len(prompt.ids)
 
 
 def rounds_of(loops: Iterable[Rounds]) -> tuple[Sequence[Round], int]:

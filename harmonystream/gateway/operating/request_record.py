@@ -51,9 +51,9 @@ class RequestRecord:
         self.error: str | None = None
         self.complete = False  # has the answer been completed?
         self.read: Callable[[], tuple[Sequence[Any], int]] = lambda: ((), 0)
-        """What has been read: streams, or rounds of server-side tools, the last one first; and the prompts' ids."""
-        self.estimate: dict[str, int] = {}
-        """The usage of text that the engine does not count, as the response has it: four bytes are a token."""
+        """What has been read: streams, or rounds of server-side tools, the last one first; and the prompts' tokens."""
+        self.estimate = 0
+        """The tokens of an answer in text that the engine does not count, as the response has them."""
         self.ends: list[Callable[[], None]] = []  # called at the end, in reverse order
         self.unsupported = Unsupported()
         self.is_in = False  # does it have its turn?
@@ -93,7 +93,7 @@ class RequestRecord:
         """Start again: the answer failed before anything of it was sent, and is made once more."""
         self._first = None
         self._counted = dict.fromkeys(self._counted, 0)
-        self.read, self.estimate = lambda: ((), 0), {}
+        self.read, self.estimate = lambda: ((), 0), 0
         self.steered = None
         self.unsupported.passed.clear()
 
@@ -112,9 +112,9 @@ class RequestRecord:
         if self._span is not None:
             self._span.first_token()
 
-    def count(self, end: Finished) -> None:
-        """Count a generation that an engine has ended."""
-        for name in self._counted:
+    def count(self, end: Finished, same_prompt: bool = False) -> None:
+        """Count a generation that an engine has ended. same_prompt: another choice has counted its prompt."""
+        for name in ("completion_tokens",) if same_prompt else self._counted:
             number = (end.usage or {}).get(name)
             self._counted[name] += number if isinstance(number, int) else 0
 
@@ -126,9 +126,9 @@ class RequestRecord:
         counts = [stream.parser.usage for stream in streams if not stream.in_text]
         written, reasoning = sum(one.total for one in counts), sum(one.reasoning for one in counts)
         if any(stream.in_text for stream in streams):  # the parser has counted bytes; the engine has the tokens
-            prompt_tokens = prompt_tokens or self._counted["prompt_tokens"] or self.estimate.get("prompt_tokens", 0)
-            written = self._counted["completion_tokens"] or self.estimate.get("completion_tokens", 0)
-            written = written or sum(one.parser.usage.total for one in streams) // BYTES
+            prompt_tokens = self._counted["prompt_tokens"] or prompt_tokens
+            written = self._counted["completion_tokens"] or self.estimate
+            written = written or sum(one.parser.usage.total // BYTES for one in streams)
         for kind, count in (("prompt", prompt_tokens), ("completion", written), ("reasoning", reasoning)):
             metrics.tokens.labels(self.api, model, kind).inc(count)
         if self._first is not None and written > 1:
@@ -149,7 +149,6 @@ class RequestRecord:
         if self.complete:
             return 0
         streams, prompt_tokens = self.read()
-        prompt_tokens = prompt_tokens or self.estimate.get("prompt_tokens", 0)
         written = sum(one.parser.usage.total // (BYTES if one.in_text else 1) for one in streams)
         return int(prompt_tokens + written)
 
