@@ -26,7 +26,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.request import urlopen
 
-from nginx_config import free_ports
+from ports import free_port
 
 from bench import report
 from bench.report import Row, shown
@@ -54,7 +54,7 @@ VLLM = Path(os.environ.get("VLLM") or ROOT / ".venv-engines-vllm/bin/python")
 @contextmanager
 def litellm(engine: str) -> Iterator[tuple[int, str]]:
     """Its proxy in front of an engine: its process and address."""
-    (port,) = free_ports(1)
+    port = free_port()
     with tempfile.TemporaryDirectory() as folder:
         settings = Path(folder) / "config.yaml"
         served = {"model": "hosted_vllm/m", "api_base": f"{engine}/v1", "api_key": "none"}

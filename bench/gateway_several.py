@@ -24,7 +24,8 @@ from random import Random
 from typing import Any
 
 import aiohttp
-from nginx_config import NGINX, STORE, free_ports, several, write_config
+from nginx_config import NGINX, STORE, several, write_config
+from ports import free_ports
 
 from bench.gateway_soak.clients import Clients
 from bench.gateway_soak.processes import Processes, beside, conclude, options, ready

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from statistics import quantiles
 
-from nginx_config import STORE, free_ports
+from nginx_config import STORE
+from ports import free_port
 
 from bench import report
 from bench.report import Row
@@ -29,7 +30,7 @@ TEXT = "The weather in Chengdu is mild, with some rain in the evening. " * 60
 @contextmanager
 def store() -> Iterator[str]:
     """The URL of a store."""
-    (port,) = free_ports(1)
+    port = free_port()
     with tempfile.TemporaryDirectory() as folder:
         command = [str(STORE), "--port", str(port), "--dir", folder, "--appendonly", "yes", "--bind", "127.0.0.1"]
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
-from nginx_config import free_ports
+from ports import free_ports
 
 from .clients import Clients
 from .hostile import Hostile

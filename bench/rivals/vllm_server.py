@@ -43,9 +43,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         sys.argv = ["scripted_vllm.py", str(Path(folder) / "script.json")]
         import model_dirs
-        from nginx_config import free_ports
+        from ports import free_port
 
-        (port,) = free_ports(1)
+        port = free_port()
         model = str(model_dirs.write(Path(folder), "gpt_oss"))
         os.environ |= {"VLLM_PLUGINS": "", "VLLM_NO_USAGE_STATS": "1", "HF_HUB_OFFLINE": "1"}
         os.environ |= {"CUDA_VISIBLE_DEVICES": "", "TIKTOKEN_ENCODINGS_BASE": model}

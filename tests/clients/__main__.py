@@ -21,6 +21,7 @@ from typing import Any
 
 import coding_agents
 import several
+from ports import free_port  # several makes it known
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
@@ -140,8 +141,7 @@ def table_of_forms(rows: list[dict[str, Any]]) -> str:
 @contextmanager
 def running(*command: str) -> Iterator[str]:
     """The URL of a server, whose command gets its port as the last argument."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     server = subprocess.Popen([sys.executable, *command, str(port)], env=env, stderr=subprocess.DEVNULL)
     try:

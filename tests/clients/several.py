@@ -15,8 +15,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests" / "support"))
 
-from nginx_config import STORE, free_ports, write_config  # noqa: E402
+from nginx_config import STORE, write_config  # noqa: E402
 from nginx_config import several as site  # noqa: E402
+from ports import free_ports  # noqa: E402
 
 COUNT = 3
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import socket
 import subprocess
 import time
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ import httpx2
 import pytest
 from gateways import ASKED, GPT_OSS, chunk, gateway, ids_of
 from nginx import needs_nginx, nginx_before
+from ports import free_port
 from upstream import HANG
 
 from harmonystream.gateway.limits import Limits
@@ -36,8 +36,7 @@ def nginx_site() -> str:
 
 @contextmanager
 def envoy_before(upstream: str, directory: Path):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     host, own = upstream.split(":")
     text = (FOLDER / "envoy.yaml").read_text("utf-8")
     text, places = re.subn(r"address: gateway-\d, port_value: 8000", f"address: {host}, port_value: {own}", text)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 import httpx2
 import pytest
 from gateways import ANSWER, ASKED, JSON, script_of, serving
+from ports import free_port
 from test_fallback import OTHER, PATHS, text_of
 from upstream import event
 
@@ -144,11 +144,6 @@ def running(engines: list[Engine]) -> Iterator[None]:
         loop.close()
 
 
-def dead_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return int(listening.getsockname()[1])
-
-
 def streamed(api: str, text: str) -> tuple[str, str]:
     """The text of a stream, and its end: "whole", "error" or "none"."""
     said, end = "", "none"
@@ -214,7 +209,7 @@ def test_what_clients_see_follows_from_what_engines_did(seed):
     limits = Limits(retries=RETRIES, first_token=1.0, silence=1.0, status_wait=wait)
     with ExitStack() as stack:
         stack.enter_context(running(engines + others))
-        ports = [*(one.port for one in engines), dead_port()]
+        ports = [*(one.port for one in engines), free_port()]
         first = [Completions(f"http://127.0.0.1:{port}", "m") for port in ports]
         models = [
             Model("a", first, "gpt-oss", fallback=["b"], context=9999),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -22,6 +21,7 @@ import test_vllm_tokens
 from command import ENV
 from gateways import ANSWER, GPT_OSS, running, script_of
 from nginx import needs_nginx, nginx_before
+from ports import free_port
 from upstream import HANG, Upstream
 from valkey import needs_valkey, valkey
 
@@ -37,8 +37,7 @@ class Process:
     """One of the gateways, which can be killed, stopped and started again at the same port. more: of its command."""
 
     def __init__(self, folder, store, *more, name="gateway-1", env=ENV):
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         command = compose()["services"][name]["command"]
         command = [word.replace("valkey://store:6379", store.url) for word in command]
         command = [word.replace("/etc/gateway/gateway.toml", str(FOLDER / "gateway.toml")) for word in command]

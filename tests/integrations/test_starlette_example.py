@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import importlib.util
 import json
-import socket
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ import anthropic
 import openai
 import pytest
 from command import ENV
+from ports import free_port
 from wire_server import anthropic_client, openai_client, serving
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "fastapi_server.py"
@@ -159,8 +159,7 @@ def test_the_official_clients_know_a_refusal(url):
 
 def test_it_runs_with_one_command_and_is_as_short_as_promised():
     assert len(EXAMPLE.read_text(encoding="utf-8").splitlines()) <= 65
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     server = subprocess.Popen([sys.executable, str(EXAMPLE), str(port)], env=ENV, stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + 20

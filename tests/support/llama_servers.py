@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from ports import free_port
 
 from harmonystream.engines import Sampling
 
@@ -27,8 +28,7 @@ def running_server(folder: Path) -> Iterator[str]:
     model = folder / "tiny.gguf"
     if not model.exists():
         write_model(model)
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port = listening.getsockname()[1]
+    port = free_port()
     command = [str(SERVER), "-m", str(model), "--port", str(port), "-c", "2048", "-np", "2", "-t", "1", "--no-warmup"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from nginx_config import NGINX, write_config
+from ports import free_port
 
 NEEDED = "nginx" in os.environ.get("HARMONYSTREAM_NEEDS", "").split()
 needs_nginx = pytest.mark.skipif(
@@ -39,8 +40,7 @@ def nginx_before(upstream: str, directory: Path, site: str = SITE) -> Iterator[s
 
     site: what stands in the `http` block, with {upstream} and {port}.
     """
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     command = write_config(directory, site.format(upstream=upstream, port=port))
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:

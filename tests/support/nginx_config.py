@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import socket
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -35,11 +34,3 @@ def several(port: int, gateways: Sequence[int]) -> str:
     for number, one in enumerate(gateways, 1):
         site = site.replace(f"gateway-{number}:8000", f"127.0.0.1:{one}")
     return site
-
-
-def free_ports(count: int) -> list[int]:
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in held]
-    for one in held:
-        one.close()
-    return ports

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from ports import free_port
 
 SERVER = shutil.which("valkey-server") or shutil.which("redis-server")
 NEEDED = "valkey" in os.environ.get("HARMONYSTREAM_NEEDS", "").split()
@@ -30,8 +31,7 @@ class Valkey:
     """
 
     def __init__(self, folder: Path, *more: str) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}"
         self._folder, self._more = folder, [line.format(port=self.port) for line in more]
         self._process: subprocess.Popen[bytes] | None = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ from typing import Any
 
 import model_dirs
 from families import SERVED
+from ports import free_port
 
 import harmonystream as hs
 
@@ -43,9 +43,7 @@ class Server:
         self.family, self.kind, self._parsers = family, kind, parsers
         self._script = directory / "script.json"
         self.model = model_dirs.write(directory, family)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self._log = open(directory / "log", "wb")  # noqa: SIM115
         self.process = subprocess.Popen(self._command(), env=self._environment(), stdout=self._log, stderr=self._log)
         self._wait()
