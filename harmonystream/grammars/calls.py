@@ -400,6 +400,12 @@ class Output:
         """Markers that an answer may have, and that are not a part of its text."""
         return [one for marker in (*self.row.answer, *self.row.drop) for one in _spellings(marker)]
 
+    def _not_after_calls(self) -> tuple[str, ...]:
+        """A closer of a value, directly after a call without arguments and text, makes that call a broken one."""
+        if self.row.pair is None or self.row.section is not None or not self.calls.functions:
+            return ()
+        return _spellings(self.row.pair[3])
+
     def _answer(self, schema: object) -> Node:
         without = tuple(dict.fromkeys([*self._not_text(), *self._not_shown()]))
         return Json(canonical(closed(schema)), without, False, "the answer")
@@ -407,7 +413,7 @@ class Output:
     def _text(self, plain: bool = False) -> Node:
         """An answer. It contains none of the row's markers."""
         shown = self._not_shown()
-        text = Text(tuple(dict.fromkeys([*self._not_text(), *shown])), plain)
+        text = Text(tuple(dict.fromkeys([*self._not_text(), *self._not_after_calls(), *shown])), plain)
         # If this is the beginning of another marker, it could become that marker.
         shown = [one for one in shown if not any(other != one and other.startswith(one) for other in text.without)]
         return row(text, some(row(of_marks(shown), Text(text.without)))) if shown else text

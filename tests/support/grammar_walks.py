@@ -226,9 +226,10 @@ def _begun(format: str, closing: bool, tail: bytes, may: set[int]) -> int | None
 def ids_walk(cursor: Cursor, vocab: hs.Vocab, end: int, format: str, dice: random.Random) -> list[int] | None:
     """Random ids that the grammar allows; None: they did not end in time.
 
-    At first the walk does anything, also write markers character by character. Then it closes what is open.
+    At first the walk does anything, also write markers character by character. Then it closes what is open. Where it
+    could end, it may go on for a while: what follows a call directly can make it another one.
     """
-    out, tail = list[int](), b""
+    out, tail, goes_on = list[int](), b"", dice.random() < 0.5
     every, closers = markers(format)
     busy = dice.choice((5, 60, 200))
     marks = {vocab.token_bytes(tid): tid for tid in range(256, end)}
@@ -237,6 +238,8 @@ def ids_walk(cursor: Cursor, vocab: hs.Vocab, end: int, format: str, dice: rando
         if not may and cursor.beyond:
             return None
         assert may, f"nothing may follow {tail!r}"
+        if goes_on and step > busy and end in may and len(may) > 1:
+            busy, goes_on = step + dice.choice((5, 20)), False
         closing = step > busy
         wanted = closers if closing else every
         if end in may and (len(may) == 1 or dice.random() < (0.9 if closing else 0.01)):
