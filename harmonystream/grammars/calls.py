@@ -401,7 +401,11 @@ class Output:
         return [one for marker in (*self.row.answer, *self.row.drop) for one in _spellings(marker)]
 
     def _not_after_calls(self) -> tuple[str, ...]:
-        """A closer of a value, directly after a call without arguments and text, makes that call a broken one."""
+        """Strings that text after a call must not contain.
+
+        If a closer of a value follows a call without arguments, with nothing but text between them, that call is a
+        broken one.
+        """
         if self.row.pair is None or self.row.section is not None or not self.calls.functions:
             return ()
         return _spellings(self.row.pair[3])

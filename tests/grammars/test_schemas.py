@@ -181,6 +181,23 @@ def test_a_value_does_not_begin_another_argument(format: str) -> None:
             assert json.dumps(value)[:9] in text or not any(opener in value for opener in openers), value
 
 
+@pytest.mark.parametrize("format", [name for name in PAIRS if format_of(name).section is None])
+def test_text_after_a_call_without_arguments_does_not_break_it(format: str) -> None:
+    row = format_of(format)
+    opener, end_of_name, closer, value_closer = (
+        one if isinstance(one, str) else one[0] for one in (*row.call, row.pair[3])
+    )
+    text = f"{opener}f{end_of_name}{closer}a"
+    assert not hs.parse(text + value_closer, format, tools=["f"]).tool_calls[0].complete
+    grammar = hs.grammar(format, ["f"])
+    taken, not_taken = Gbnf(grammar.gbnf()), Gbnf(grammar.gbnf())
+    assert accepts(grammar.lark(), text)
+    assert taken.take(text)
+    assert taken.may_end
+    assert not accepts(grammar.lark(), text + value_closer)
+    assert not not_taken.take(text + value_closer)
+
+
 def test_no_call_in_thoughts_where_none_is_allowed() -> None:
     for format in ("deepseek", "glm", "hermes"):
         row = format_of(format)
