@@ -6,7 +6,7 @@ import os
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, Protocol
 from zlib import crc32
 
@@ -33,25 +33,14 @@ O200K_PATTERN = "|".join(
 
 LONGEST_SPACE = 8192
 """How many characters of white space are encoded at once. tiktoken panics at runs of some hundred thousand."""
+_LONG_SPACE = re.compile(rf"(?<!\s)\s{{{LONGEST_SPACE},}}")
 PIECE = 1 << 15
 """About how many characters of a long text are encoded at once. Each call makes a list while it holds the GIL."""
-
-
-@cache
-def _long_space() -> re.Pattern[str]:
-    return re.compile(rf"(?<!\s)\s{{{LONGEST_SPACE},}}")
-
-
-@cache
-def _ends() -> re.Pattern[str]:
-    """Places at which `O200K_PATTERN` cuts whatever stands around: after a letter or digit, before what cannot go on.
-
-    It is compiled at first use, because that takes a tenth of the package's import.
-    """
-    return re.compile(
-        r"(?<=[A-Za-z0-9\u0400-\u04ff\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3])"
-        r"(?=[ \t\r\n,.;:!?()\[\]{}<>\"=+*/|\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f])|(?<=[A-Za-z])(?=[0-9])"
-    )
+_ENDS = re.compile(
+    r"(?<=[A-Za-z0-9\u0400-\u04ff\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3])"
+    r"(?=[ \t\r\n,.;:!?()\[\]{}<>\"=+*/|\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f])|(?<=[A-Za-z])(?=[0-9])"
+)
+"""Places at which `O200K_PATTERN` cuts whatever stands around: after a letter or digit, before what cannot go on."""
 
 
 class Encoder(Protocol):
@@ -140,7 +129,7 @@ class Ranks(Pieces):
     def _with_long_spaces(self, text: str) -> list[int]:
         ids: list[int] = []
         at = 0
-        for run in _long_space().finditer(text):
+        for run in _LONG_SPACE.finditer(text):
             for cut in range(run.start() + LONGEST_SPACE, run.end() + 1, LONGEST_SPACE):
                 ids += super().ordinary(text[at:cut])
                 at = cut
@@ -197,7 +186,7 @@ def _pieces(text: str) -> Iterator[str]:
     """A long text in pieces, cut only where the encoding also cuts it."""
     start, at = 0, PIECE
     while at < len(text):
-        found = _ends().search(text, at, at + PIECE)  # not more at once, so that other threads can run
+        found = _ENDS.search(text, at, at + PIECE)  # not more at once, so that other threads can run
         at += PIECE
         if found is not None:
             yield text[start : found.start()]
