@@ -323,16 +323,9 @@ _OF_STRINGS = {"type", "format", *_LIMITS}
 
 @per_row
 def endings(row_: Format) -> tuple[str, ...]:
-    """The texts that may end a value, or the call around it.
-
-    An argument inside of a value could be another one. A call inside of it, too: after another tag's closer, its opener
-    ends the value.
-    """
+    """The texts that may end a value, or the call around it. An argument inside of a value could be another one."""
     markers = [row_.pair[3], row_.pair[0]] if row_.pair else [row_.element[2]] if row_.element else [row_.quote]
-    around = [group for group in (row_.call, row_.section) if group is not None]
-    markers += [group[-1] for group in around]
-    if row_.pair or row_.element:
-        markers += [group[0] for group in around]
+    markers += [group[-1] for group in (row_.call, row_.section) if group is not None]
     found = [one for marker in markers for one in ((marker,) if isinstance(marker, str) else marker)]
     return few((*found, *row_.stops))
 
