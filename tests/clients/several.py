@@ -25,7 +25,8 @@ COUNT = 3
 @contextmanager
 def running(*command: str) -> Iterator[str]:
     """The URL of nginx before three servers. {store} and {port} in the command are the store's URL and the port."""
-    assert STORE is not None, "neither Valkey nor Redis is installed: apt-get install redis-server"
+    if STORE is None:
+        sys.exit("The gateways need a store, and neither Valkey nor Redis is installed: apt-get install redis-server")
     port, store, *ports = free_ports(2 + COUNT)
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)  # nginx keeps large bodies there, as another user if it is started by root
