@@ -429,8 +429,8 @@ def elements_of(row_: Format, function: Function) -> Node:
         return row(Mark(before), Lit(name + after), either(*(row(value, end) for _, value in inside(schema))))
 
     def inside(schema: Schema) -> Iterator[tuple[str, Node]]:
-        plain = []
-        for way in schema.ways():
+        ways, plain = schema.ways(), []
+        for way in ways:
             if way.values() is None and way.type == "object" and way.properties:
                 check_members(way)
                 yield "object", row(Space(), members_of(way, element))
@@ -443,8 +443,10 @@ def elements_of(row_: Format, function: Function) -> Node:
                 )
             else:
                 plain.append(way)
+        # Where a value may have members, its text is read as one that has if a member's tag begins it.
+        without = few((*endings(row_), before)) if len(plain) < len(ways) else endings(row_)
         if plain:
-            yield from values_of(plain, endings(row_), False, beginnings(row_))
+            yield from values_of(plain, without, False, beginnings(row_))
 
     if function.arguments is None:
         # The names at both ends must be equal, which needs a list of names. Without a list, there are no arguments.

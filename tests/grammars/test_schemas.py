@@ -111,6 +111,14 @@ def test_what_begins_as_a_container_is_one() -> None:
         check("glm", schema, CALLS["glm"][0].format(value), allowed)
 
 
+def test_what_begins_as_an_item_in_a_tag_is_an_array() -> None:
+    schema = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "integer"}}]}
+    one = "]<]minimax[>[<item>{}]<]minimax[>[</item>"
+    values = ("a word", True), (one.format(1), True), (one.format("a"), False), ("]<]minimax[>[<item>a", False)
+    for value, allowed in (*values, ("]<", True), ("", True)):
+        check("minimax_m3", schema, CALLS["minimax_m3"][0].format(value), allowed)
+
+
 def test_optional_members_come_in_their_order() -> None:
     """Each choice of them is taken, and no other order, without a comma too many."""
     names = ["p", "q", "r", "s"]
