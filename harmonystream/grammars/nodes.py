@@ -213,11 +213,15 @@ def in_quotes(without: tuple[str, ...]) -> tuple[str, ...]:
     """What a string in quotes must not contain, so that none of these strings begins in it.
 
     A quote cannot be in such a string, but it may end one, and then be a part of a marker such as `<invoke name="`.
+    The first letter of a marker such as `function call` may be that of an escape sequence, which languages write apart
+    from the text after it.
     """
-    return tuple(dict.fromkeys(found for one in without if (found := _QUOTED.split(one, maxsplit=1)[0])))
+    found = [one for marker in without if (one := _QUOTED.split(marker, maxsplit=1)[0])]
+    return tuple(dict.fromkeys((*found, *(one[1:] for one in found if one[0] in _ESCAPES and one[1:]))))
 
 
 _QUOTED = re.compile('["\\\\]')
+_ESCAPES = "/bfnrt"
 
 
 def of_marks(spellings: Iterable[str]) -> Node:

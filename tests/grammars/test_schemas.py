@@ -229,6 +229,16 @@ def test_a_value_may_have_the_opener_of_a_call(format: str) -> None:
             assert accepts(grammar.lark(), text) or not re.match("<[a-z]", one), one
 
 
+def test_an_escape_sequence_does_not_begin_a_marker() -> None:
+    """As in `\\function call`, where the parser sees a marker of gigachat3, at least if that is a control token."""
+    answer = {"type": "object", "properties": {"s": {"type": "string"}}, "required": ["s"]}
+    grammar = hs.grammar("gigachat3", ["f"], answer=answer)
+    for text, allowed in (("\\function call<|role_sep|>", False), ("\\function calls", True)):
+        text = f'{{"s":"{text}"}}'
+        found = Gbnf(grammar.gbnf())
+        assert (found.take(text) and found.may_end) == accepts(grammar.lark(), text) == allowed, text
+
+
 def test_no_call_in_thoughts_where_none_is_allowed() -> None:
     for format in ("deepseek", "glm", "hermes"):
         row = format_of(format)
