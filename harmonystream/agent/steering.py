@@ -17,7 +17,7 @@ from ..engines import EngineError, Finished, Sampled, Sampling
 from ..engines.base import Arrived, chat_usage
 from ..errors import GrammarError
 from ..formats import Format, HeaderFormat, format_of
-from ..formats.spec import Marker
+from ..formats.fields import Marker
 from ..grammars import grammar
 from ..prompt import Prompt
 from ..regions import Region

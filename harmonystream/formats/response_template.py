@@ -1,4 +1,4 @@
-"""Converts a tokenizer's `response_template`, transformers' description of a model's output, to a row."""
+"""Converts a tokenizer's `response_template`, transformers' description of a model's output, to the fields of a row."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..errors import FormatError
-from .harmony import HARMONY
+from .fields import Marker
 from .patterns import Group, Layout, Piece, Pieces, read_ahead, read_literal, read_pattern
-from .spec import Format, Marker
 
-__all__ = ["row_of_template"]
+__all__ = ["fields_of_template"]
 
 _TOP = {"version", "defaults", "fields", "start_anchor", "start_anchor_pattern"}
 _THINKING = ("thinking", "reasoning_content", "reasoning")
@@ -21,6 +20,7 @@ _FIELD_KEYS = {
     *("transform", "transform_each"),
 }
 _MOST_LITERALS = 32
+_IN_HEADERS = ("<|channel|>", "<|message|>")  # Harmony's markers
 _TAG = re.compile(r"(<\w[\w.:-]*)")
 _FIRST_TAG = re.compile(r"<[^<>]*>|\[[^][]*\]")
 _PLACEHOLDER = re.compile(r"\{(\w+(?:\.\w+)*)\}")
@@ -28,8 +28,11 @@ _PLACEHOLDER = re.compile(r"\{(\w+(?:\.\w+)*)\}")
 _OBJECT = re.compile(r'\{"(\w+)":"\0","(\w+)":')
 
 
-def row_of_template(template: Mapping[str, Any], name: str) -> Format:
-    """The row that reads what the template describes. Errors are those of `Format.from_response_template`."""
+def fields_of_template(template: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of the row that reads what the template describes, without its name.
+
+    Errors are those of `Format.from_response_template`.
+    """
     fields = _checked(template)
     turns = _spellings(_anchor(template, "start_anchor", "response_template"), "start_anchor")
     content = fields.get("content", {})
@@ -37,14 +40,13 @@ def row_of_template(template: Mapping[str, Any], name: str) -> Format:
     parts = _calls(fields["tool_calls"], stops) if "tool_calls" in fields else {}
     stops += [stop for stop in parts.pop("stops", ()) if stop not in stops]
     thinking = next((fields[role] for role in _THINKING if role in fields), None)
-    return Format(
-        name=name,
-        think=None if thinking is None else _think(thinking, turns),
-        stops=tuple(stops),
-        turns=tuple(dict.fromkeys(_turn(turn) for turn in turns)),
-        drop=outer,
+    return {
+        "think": None if thinking is None else _think(thinking, turns),
+        "stops": tuple(stops),
+        "turns": tuple(dict.fromkeys(_turn(turn) for turn in turns)),
+        "drop": outer,
         **parts,
-    )
+    }
 
 
 def _checked(template: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -101,9 +103,8 @@ def _anchor(field: Mapping[str, Any], key: str, what: str) -> list[Pieces]:
 
 
 def _refuse_headers(texts: list[Pieces], what: str) -> None:
-    markers = [HARMONY.markers["channel"], HARMONY.markers["message"]]
     parts = [part for text in texts for part in text if isinstance(part, str)]
-    if any(marker in part for part in parts for marker in markers):
+    if any(marker in part for part in parts for marker in _IN_HEADERS):
         raise FormatError(f"{what} is in a header such as Harmony's, which no Format has; gpt-oss has a row: 'harmony'")
 
 

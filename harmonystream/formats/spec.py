@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from ..errors import suggestion
+from .fields import Marker, as_lists, read_fields
 
-Marker: TypeAlias = str | tuple[str, ...]
 Row = TypeVar("Row", bound=tuple[Any, ...])
 
 NAME_ALIASES: Mapping[str, Literal["alias"]] = {
@@ -179,9 +179,8 @@ class Format(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """The fields that differ from their defaults, ready for JSON or TOML: tuples are lists."""
-        from .files import fields_of
-
-        return fields_of(self)
+        defaults, given = self._field_defaults, self._asdict().items()
+        return {name: as_lists(value) for name, value in given if name == "name" or value != defaults[name]}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Format:
@@ -190,9 +189,7 @@ class Format(NamedTuple):
         Raises `FormatError` for a field that is unknown, missing or of the wrong type, and for fields that do not fit
         together.
         """
-        from .files import row_of_fields
-
-        return row_of_fields(fields)
+        return cls(**read_fields(fields, cls._fields))
 
     @classmethod
     def from_response_template(cls, template: Mapping[str, Any], name: str = "template") -> Format:
@@ -203,6 +200,6 @@ class Format(NamedTuple):
         Raises `FormatError` for a template that is not valid, and for one that describes more than a row can express.
         The error has the reason.
         """
-        from .response_template import row_of_template
+        from .response_template import fields_of_template
 
-        return row_of_template(template, name)
+        return cls(name=name, **fields_of_template(template))

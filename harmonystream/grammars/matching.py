@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from .._native.core.vocab import Vocab
 from .._native.stream.parser import Parser
 from ..checks import check_vocab
 from ..errors import GrammarError, VocabError, missing_extra
-
-if TYPE_CHECKING:
-    from . import Grammar
+from ..formats import Format, HeaderFormat
 
 __all__ = ["Matcher"]
 
@@ -20,9 +18,18 @@ _MOST_KEPT = 4
 _tokenizers: dict[tuple[int, tuple[int, ...]], Any] = {}
 
 
+class LarkGrammar(Protocol):
+    """The part of a grammar that a matcher reads. `Grammar` has it."""
+
+    @property
+    def row(self) -> Format | HeaderFormat: ...
+    def lark(self, vocab: Vocab | None = None) -> str: ...
+
+
 class Matcher:
     """Follows one output of a grammar, token by token.
 
+    grammar: a `Grammar`. Its own `matcher` makes the same object.
     vocab: the model's. Its control tokens are markers, and match no text.
     stop_ids: ids that end the generation. None: those of the format.
 
@@ -30,11 +37,12 @@ class Matcher:
     not accept the grammar, or if nothing in the vocabulary ends an output.
     """
 
-    def __init__(self, grammar: Grammar, vocab: Vocab, stop_ids: Sequence[int] | None = None) -> None:
+    def __init__(self, grammar: LarkGrammar, vocab: Vocab, stop_ids: Sequence[int] | None = None) -> None:
         check_vocab(vocab, none=False)
-        stops = Parser(grammar.row, vocab, check_stops=False).stop_ids if stop_ids is None else tuple(stop_ids)
+        row = grammar.row
+        stops = Parser(row, vocab, check_stops=False).stop_ids if stop_ids is None else tuple(stop_ids)
         if not stops:
-            raise GrammarError(f"the vocabulary has no token that ends an output of {grammar.format!r}: pass stop_ids")
+            raise GrammarError(f"the vocabulary has no token that ends an output of {row.name!r}: pass stop_ids")
         self._matcher = _llguidance().LLMatcher(_tokenizer(vocab, stops), grammar.lark(vocab), log_level=0)
         self._check()
 

@@ -4,12 +4,10 @@ returned.
 
 from __future__ import annotations
 
-from .context import Context
 from .listeners import Answered, Called, Registered
 from .registry import Tools
 from .results import ErrorKind, ToolError, ToolResult
-from .running import PendingCall
-from .tool import Tool
+from .tool import Context, PendingCall, Tool
 
 __all__ = [
     "Answered",

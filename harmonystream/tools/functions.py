@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
-from .context import annotated, context_parameter
+from .binding import annotated
 from .mending import Misfit, mended
 from .schema import simplified
 
@@ -24,7 +24,7 @@ except ImportError as error:
     ) from error
 
 if TYPE_CHECKING:
-    from .tool import Bound
+    from .binding import Bound
 
 __all__ = ["Signature", "TypeCheck", "class_fields", "function_fields"]
 
@@ -39,11 +39,13 @@ class _Schemas(GenerateJsonSchema):
 class Signature:
     """A function's parameters: their JSON Schema, and a check that binds a call's arguments to them.
 
+    context: the name of the parameter that gets the context, which the model does not see.
+
     Raises TypeError if the function cannot be called with one JSON object.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._check = TypeCheck(_echo(function, _documented(function)[1]), f"{_name(function)}()")
+    def __init__(self, function: Callable[..., Any], context: str | None) -> None:
+        self._check = TypeCheck(_echo(function, context, _documented(function)[1]), f"{_name(function)}()")
         self.parameters: Mapping[str, Any] = self._check.schema
 
     def bind(self, arguments: dict[str, Any]) -> Bound:
@@ -51,7 +53,7 @@ class Signature:
         return bound
 
 
-def _echo(function: Callable[..., Any], described: Mapping[str, str]) -> Callable[..., Bound]:
+def _echo(function: Callable[..., Any], context: str | None, described: Mapping[str, str]) -> Callable[..., Bound]:
     """A function with the same parameters that returns its arguments. It checks them without running the tool."""
     try:
         signature = inspect.signature(function)
@@ -59,7 +61,6 @@ def _echo(function: Callable[..., Any], described: Mapping[str, str]) -> Callabl
     except (NameError, TypeError, ValueError) as error:
         raise TypeError(f"{_name(function)}() cannot be a tool: its signature cannot be read: {error}") from error
     parameters = []
-    context = context_parameter(function)
     by_place = False  # does it have parameters that cannot be passed by name?
     for parameter in signature.parameters.values():
         if parameter.name == context:

@@ -17,7 +17,7 @@ except ImportError as error:
     raise ImportError("tools of an MCP server need the client: pip install 'harmonystream[mcp]'") from error
 
 if TYPE_CHECKING:
-    from .tool import Bound
+    from .binding import Bound
 
 __all__ = ["Connection", "Text"]
 

@@ -7,23 +7,25 @@ import copy
 import inspect
 import logging
 import time
-from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass
+from collections.abc import Coroutine, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ..call_arguments import read_arguments
-from .context import Context
 from .listeners import Answered, Called
 from .results import Failure, ToolError, ToolResult, error_text, text_of
 from .threads import TooManyThreadsError
+from .tool import Context, PendingCall
 
 if TYPE_CHECKING:
+    from .binding import Bound
     from .calls import Call
-    from .registry import Tools
-    from .tool import Bound, Tool
+    from .listeners import Listeners
+    from .threads import Threads
+    from .tool import Approve, Tool
 
-__all__ = ["PendingCall", "answer"]
+__all__ = ["answer"]
 
 GRACE = 1.0
 """How many seconds a cancelled coroutine has to end before it is abandoned."""
@@ -34,22 +36,21 @@ _abandoned: set[asyncio.Task[Any]] = set()
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class PendingCall:
-    """A call that waits for approval. The arguments fit the tool's schema. context: the context of the run."""
+class Toolbox(Protocol):
+    """The part of `Tools` that a run reads."""
 
-    tool: Tool
-    call_id: str | None
-    arguments: Mapping[str, Any]
-    context: Any = None
+    timeout: float | None
+    approve: Approve | None
+    max_result: int
+    threads: Threads
+    listeners: Listeners
 
-    @property
-    def name(self) -> str:
-        """The tool's name."""
-        return self.tool.name
+    def get(self, name: str) -> Tool | None: ...
+    def __iter__(self) -> Iterator[Tool]: ...
+    def slots(self) -> AbstractAsyncContextManager[None]: ...
 
 
-async def answer(tools: Tools, call: Call, timeout: float | None, context: Any = None) -> ToolResult:
+async def answer(tools: Toolbox, call: Call, timeout: float | None, context: Any = None) -> ToolResult:
     """Run a call. Every failure becomes a result. Only cancellation of the caller raises."""
     run = _Run(tools, call, context)
     try:
@@ -67,7 +68,7 @@ async def answer(tools: Tools, call: Call, timeout: float | None, context: Any =
 class _Run:
     """The steps of one call, and what is known about it so far."""
 
-    def __init__(self, tools: Tools, call: Call, context: Any) -> None:
+    def __init__(self, tools: Toolbox, call: Call, context: Any) -> None:
         self.tools = tools
         self.call = call
         self.context = context

@@ -1,32 +1,27 @@
-"""One tool: its description for the model, and how it runs."""
+"""One tool: its description for the model, how it runs, and what its functions get of a call.
+
+`Context` and `PendingCall` name the tool, and the tool names them, so the three classes are in one module.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from types import UnionType
+from typing import Any, Generic, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from .._schema import TYPES, type_mask
 from ..checks import check_flag, check_function, check_number, check_text, shown
-from .context import context_parameter
+from .binding import Binder, annotated
 
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from .running import PendingCall
-
-__all__ = ["Tool"]
+__all__ = ["Approve", "Context", "PendingCall", "Tool"]
 
 MAX_NAME = 256
 """The most characters of a name."""
 _NEVER = frozenset(" <>|")
 """A name is used among markers and words, where these characters would end it."""
 
-Bound: TypeAlias = "tuple[tuple[Any, ...], dict[str, Any]]"
-"""The positional and the keyword arguments that a function is called with."""
-
-Binder: TypeAlias = "Callable[[dict[str, Any]], Bound]"
-"""Checks a call's arguments and binds them for the function; raises ValueError with a message for the model."""
+_T = TypeVar("_T")
 
 Approve: TypeAlias = "Callable[[PendingCall], Any]"
 """Decides about one call, directly or in a coroutine: True runs it, False or a reason (str) refuses it, a dict of other
@@ -93,15 +88,43 @@ class Tool:
         if not callable(self.message):
             check_text("message" + of, self.message)
         if self.function is not None:
-            object.__setattr__(self, "context", context_parameter(self.function))
+            object.__setattr__(self, "context", _context_parameter(self.function))
         if self.function is not None and self.bind is None:
-            parameters, bind = _binding(self.function, self.parameters)
+            parameters, bind = _binding(self.function, self.parameters, self.context)
             object.__setattr__(self, "parameters", parameters)
             object.__setattr__(self, "bind", bind)
 
     def message_for(self, arguments: Mapping[str, Any]) -> str | None:
         """Text that a user may read while this call runs. None if the tool has none."""
         return self.message(arguments) if callable(self.message) else self.message
+
+
+@dataclass(frozen=True)
+class Context(Generic[_T]):
+    """The context of one call. A function gets it in the parameter that is annotated with `Context`, whatever its name.
+
+    The model cannot see or set this parameter. value: the `context=` of `Tools.run` or of the loop, such as a user's
+    session or a database connection. None if none was passed.
+    """
+
+    value: _T
+    tool: Tool
+    call_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PendingCall:
+    """A call that waits for approval. The arguments fit the tool's schema. context: the context of the run."""
+
+    tool: Tool
+    call_id: str | None
+    arguments: Mapping[str, Any]
+    context: Any = None
+
+    @property
+    def name(self) -> str:
+        """The tool's name."""
+        return self.tool.name
 
 
 def check_name(name: object) -> None:
@@ -115,11 +138,32 @@ def check_name(name: object) -> None:
         )
 
 
-def _binding(function: Callable[..., Any], parameters: Mapping[str, Any] | None) -> tuple[Mapping[str, Any], Binder]:
+def _context_parameter(function: Callable[..., Any]) -> str | None:
+    """The name of the parameter that gets the context. None if there is none. Raises TypeError if there are two."""
+    try:
+        hints = get_type_hints(annotated(function))
+    except (AttributeError, NameError, TypeError, ValueError):  # code that needs the signature reports the error
+        return None
+    names = [name for name, hint in hints.items() if name != "return" and _is_context(hint)]
+    if len(names) > 1:
+        raise TypeError(f"a tool has one Context, and not {len(names)}: {', '.join(names)}")
+    return names[0] if names else None
+
+
+def _is_context(hint: Any) -> bool:
+    """Is it `Context`, or `Context | None`? The latter is for functions that are also called without a context."""
+    if get_origin(hint) in (Union, UnionType):
+        return any(map(_is_context, get_args(hint)))
+    return hint is Context or get_origin(hint) is Context
+
+
+def _binding(
+    function: Callable[..., Any], parameters: Mapping[str, Any] | None, context: str | None
+) -> tuple[Mapping[str, Any], Binder]:
     if parameters is None:
         from .functions import Signature
 
-        signature = Signature(function)
+        signature = Signature(function, context)
         return signature.parameters, signature.bind
     from .validation import SchemaBinder
 

@@ -16,7 +16,7 @@ except ImportError as error:
     ) from error
 
 if TYPE_CHECKING:
-    from .tool import Bound
+    from .binding import Bound
 
 __all__ = ["SchemaBinder"]
 

@@ -6,7 +6,7 @@ import sys
 from enum import Enum
 from functools import cache
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..._native.stream.message_reader import Header, MessageReader
 from ...errors import HarmonyStreamError
@@ -14,7 +14,6 @@ from ...vocab import o200k_harmony
 
 if TYPE_CHECKING:
     from .chat import Role
-    from .encoding import HarmonyEncoding
 
 __all__ = ["HarmonyError", "StreamState", "StreamableParser"]
 
@@ -31,6 +30,13 @@ class StreamState(Enum):
     CONTENT = "Content"
 
 
+class Encoding(Protocol):
+    """The part of an encoding that a parser reads. `HarmonyEncoding` has it, here and in openai-harmony."""
+
+    @property
+    def name(self) -> str: ...
+
+
 class StreamableParser(MessageReader):
     """Reads the messages of a completion, or of a whole conversation, token by token.
 
@@ -44,9 +50,7 @@ class StreamableParser(MessageReader):
     `messages` gives the same objects each time; and with `recover` a delta keeps no decoded text back.
     """
 
-    def __init__(
-        self, encoding: HarmonyEncoding | Any, role: Role | None, *, strict: bool = True, recover: bool = False
-    ) -> None:
+    def __init__(self, encoding: Encoding, role: Role | None, *, strict: bool = True, recover: bool = False) -> None:
         if getattr(encoding, "name", None) != "HarmonyGptOss":
             raise TypeError(f"encoding must be what load_harmony_encoding() gives, not {type(encoding).__name__}")
         package = _package(type(encoding).__module__)

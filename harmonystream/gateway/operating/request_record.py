@@ -183,9 +183,10 @@ class RequestRecord:
             fields["stored"] = False
         if self.steered is not None:
             fields["steered"] = self.steered
-        log.info("%s", json.dumps({**fields, **self.answer, **self.contents}))
+        fields |= self.answer
+        log.info("%s", json.dumps({**fields, **self.contents}))
         if self._span is not None:
-            self._span.end(self)
+            self._span.end(fields)
 
     @property
     def outcome(self) -> str:

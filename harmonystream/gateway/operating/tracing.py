@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from .request_record import RequestRecord
+from typing import Any
 
 __all__ = ["RequestSpan", "Spans"]
 
@@ -43,31 +40,34 @@ class RequestSpan:
     def first_token(self) -> None:
         self._span.add_event("first_token")
 
-    def end(self, record: RequestRecord) -> None:
-        """End the span. It gets OpenTelemetry's attributes for generative AI, and no content."""
-        span, answer = self._span, record.answer
+    def end(self, logged: Mapping[str, Any]) -> None:
+        """End the span. It gets OpenTelemetry's attributes for generative AI.
+
+        logged: the request's line in the log, without contents. The counts are in it if there is an answer.
+        """
+        span, model = self._span, logged["model"]
         if not span.is_recording():
             return
-        if record.model:
-            span.update_name(f"chat {record.model}")
+        if model:
+            span.update_name(f"chat {model}")
             span.set_attribute("gen_ai.operation.name", "chat")
-            span.set_attribute("gen_ai.request.model", record.model)
+            span.set_attribute("gen_ai.request.model", model)
         values = {
-            "http.response.status_code": record.status,
-            "harmonystream.api": record.api,
-            "harmonystream.request_id": record.id,
-            "gen_ai.usage.input_tokens": answer.get("prompt_tokens"),
-            "gen_ai.usage.output_tokens": answer.get("completion_tokens"),
-            "gen_ai.usage.reasoning.output_tokens": answer.get("reasoning_tokens"),
-            "gen_ai.response.finish_reasons": [answer["finish"]] if answer else None,
-            "harmonystream.deviations": sum(answer.get("deviations", {}).values()) if answer else None,
-            "error.type": record.error,
+            "http.response.status_code": logged["status"],
+            "harmonystream.api": logged["api"],
+            "harmonystream.request_id": logged["request"],
+            "gen_ai.usage.input_tokens": logged.get("prompt_tokens"),
+            "gen_ai.usage.output_tokens": logged.get("completion_tokens"),
+            "gen_ai.usage.reasoning.output_tokens": logged.get("reasoning_tokens"),
+            "gen_ai.response.finish_reasons": [logged["finish"]] if "finish" in logged else None,
+            "harmonystream.deviations": sum(logged["deviations"].values()) if "deviations" in logged else None,
+            "error.type": logged["error"],
         }
         for name, value in values.items():
             if value is not None:
                 span.set_attribute(name, value)
-        if record.outcome == "failed":
+        if logged["outcome"] == "failed":
             span.set_status(self._failed)
-        elif record.outcome == "gone":
+        elif logged["outcome"] == "gone":
             span.add_event("client_gone")
         span.end()

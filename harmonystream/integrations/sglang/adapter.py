@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from sglang.srt.entrypoints.openai.protocol import FunctionResponse, ToolCall
@@ -95,7 +96,8 @@ class Adapter:
         chunks: ChatChunks | None = parser_dict.get(index)
         if chunks is None:
             id = content["meta_info"]["id"]
-            chunks = ChatChunks(self, self.chat_reader(request), request, id, created, index)
+            call_id = partial(self.call_id, request)
+            chunks = ChatChunks(self.chat_reader(request), call_id, request, id, created, index)
             parser_dict[index] = chunks
             count_stream("names")
         made = chunks.step(content, finish_reason_type, choice_logprobs, usage)

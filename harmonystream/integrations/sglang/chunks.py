@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ...completion import CallDelta
 from ...emit.common.payload import to_json
 from .reader import Reader
 
-if TYPE_CHECKING:
-    from .adapter import Adapter
-
 __all__ = ["ChatChunks"]
 
 
 class ChatChunks:
-    """SGLang keeps one for each choice, in place of its own parser."""
+    """SGLang keeps one for each choice, in place of its own parser. call_id: makes the id of a call that begins."""
 
-    def __init__(self, adapter: Adapter, reader: Reader, request: Any, id: str, created: int, index: int) -> None:
-        self._adapter, self.reader, self._request = adapter, reader, request
+    def __init__(
+        self, reader: Reader, call_id: Callable[[CallDelta], str], request: Any, id: str, created: int, index: int
+    ) -> None:
+        self.reader, self._call_id = reader, call_id
         chunk = {"id": id, "object": "chat.completion.chunk", "created": created, "model": request.model}
         self._begin = f'data: {to_json(chunk)[:-1]},"choices":[{{"index":{index},"delta":'
         self._streams_reasoning = request.stream_reasoning
@@ -58,7 +58,7 @@ class ChatChunks:
 
     def _call(self, call: CallDelta) -> str:
         begins = call.name is not None
-        id = to_json(self._adapter.call_id(self._request, call)) if begins else "null"
+        id = to_json(self._call_id(call)) if begins else "null"
         function = f'{{"name":{to_json(call.name) if begins else "null"},"arguments":{to_json(call.arguments)}}}'
         return f'{{"id":{id},"index":{call.index},"type":"function","function":{function}}}'
 
