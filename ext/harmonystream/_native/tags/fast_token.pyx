@@ -136,7 +136,7 @@ cdef str quick_value(Stream* s, Held* held, bint strip, TokenTexts texts, Py_ssi
     cdef str text
     cdef Py_ssize_t e = n, size
     cdef int64_t start = s.position
-    if s.value_mode != STREAMED or not g.begun or held.value.n:
+    if s.value_mode != STREAMED or not g.call.tagged.begun or held.value.n:
         return None
     if held.input.n > 1 or (held.input.n and held.input.p[0] != c'\n'):
         return None
@@ -211,14 +211,14 @@ cdef bint body_goes_on(const Stream* s, const TagTable* row, const uint8_t* p, P
         body.object = call.object
         for i in range(n):
             if row.lacks_closer and not body.object.in_string and is_foreign(p[i]) and leaves_json(
-                    end_of_text(s.tags.line_start, p, i)):
+                    end_of_text(call.ends, p, i)):
                 return False
             if object_step(&body.object, row, p[i]) != F_NOTHING:
                 return False
         json_step(&body.json, p, n)
         return True
-    if s.state != RAW or body.json.stage != J_OPEN or not s.tags.begun or (
-            row.open_end and left_at(s.tags.line_start, &s.json, p, n) < n):
+    if s.state != RAW or body.json.stage != J_OPEN or not s.tags.call.raw.begun or (
+            row.open_end and left_at(s.tags.call.raw.ends, &s.json, p, n) < n):
         return False
     json_step(&body.json, p, n)
     return body.json.stage == J_OPEN
@@ -230,14 +230,15 @@ cdef void take_body(Stream* s, const Body* body, const uint8_t* p, Py_ssize_t n)
     s.wrote = 1
     if s.state == WRAPPED:
         s.tags.call.wrapped.object = body.object
-    if s.state != VALUE:
-        s.tags.line_start = end_of_text(s.tags.line_start, p, n)
+        s.tags.call.wrapped.ends = end_of_text(s.tags.call.wrapped.ends, p, n)
+    elif s.state == RAW:
+        s.tags.call.raw.ends = end_of_text(s.tags.call.raw.ends, p, n)
 
 
 cdef bint value_goes_on(const Stream* s, const Held* held, const uint8_t* p, Py_ssize_t n, Body* body) noexcept nogil:
     """A string that is being written, and bytes that a JSON string holds as they are?"""
     cdef Py_ssize_t i
-    if s.value_mode != STREAMED or not s.tags.begun or s.tags.line_start or held.value.n:
+    if s.value_mode != STREAMED or not s.tags.call.tagged.begun or s.tags.line_start or held.value.n:
         return False
     for i in range(n):
         if not is_literal(p[i]):
