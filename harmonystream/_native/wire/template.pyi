@@ -3,7 +3,9 @@ from typing import final
 
 DEBUG: bool
 
-_Parts = tuple[list[bytes], str]
+HOLES: tuple[str, ...]
+
+_Parts = tuple[list[bytes], list[str]]
 _Words = tuple[str, str]
 
 @final
@@ -14,13 +16,11 @@ class Templates:
     "cut", "item" and "cut item", the last two for what is kept of it. The kinds are those of deltas. The variant is the
     number of the message's channel, or of the call's type. A "delta" of one empty part is hidden; without a "delta",
     the text is kept, but not sent.
-    Holes: "t" a delta's text, "n" the running number, "i" the item's index, "k" the call's index, "w" the item's whole
-    text, "j" its id, "m" the call's name, "d" the call's id, "f" fields of a call, "g" the item's seal, "v" and "e" the
-    logprobs and ids of a delta's tokens, "z" and "A" those of the item's; "a" the response's id, "c" when it was
-    created, "l" the model, "s" the stem of ids, "h" the head; "r" the reason of the end, "b" what is written beside it,
-    "o" the items that are kept, "u" the usage as JSON; and of tokens "x" those of the prompt, "p" those of the
-    response, "q" those of its reasoning, "y" all. "f", "g", "v", "e", "z", "A", "b", "h", "o" and "u" are JSON; all
-    others are texts, JSON-escaped, and numbers.
+    holes: names, each of `HOLES`. The item has its index, id, whole text, fields of a call, seal, and the logprobs of
+    all its tokens, for its end and with their bytes. "delta" is a delta's text, "number" the running number, "id stem"
+    what made ids begin with, "beside" what is written beside the reason of the end, and "output" the items that are
+    kept. "head", "output", "call fields", "seal", "beside", "usage", and logprobs and ids of tokens are JSON; all others
+    are texts, JSON-escaped, and numbers.
     opening, finish: frames of the whole response. head: JSON that is in several of them.
     parts: a set of fields, as bits -> the frame between the texts of two messages in them, and what is kept of it.
     fields: (kind, variant) -> the fields of the text, as bits. seals: (kind, variant) -> "hash" or "asked".

@@ -36,16 +36,22 @@ def framed(payload: Payload) -> str:
 
 @lru_cache(maxsize=256)
 def templates_of(shape: Shape) -> Templates:
-    head = {"id": HOLE["a"], "object": "chat.completion.chunk", "created": HOLE["c"], "model": HOLE["l"], HOLE["h"]: 0}
+    head = {
+        "id": HOLE["response id"],
+        "object": "chat.completion.chunk",
+        "created": HOLE["created"],
+        "model": HOLE["model"],
+        HOLE["head"]: 0,
+    }
     last = {"usage": None} if shape.usage else {}
 
     def chunk(delta: Payload, finish_reason: str | None = None, *, tokens: bool = False) -> Parts:
-        choice: Payload = {"index": shape.choice, "delta": delta, "logprobs": HOLE["v"] if tokens else None}
+        choice: Payload = {"index": shape.choice, "delta": delta, "logprobs": HOLE["logprobs"] if tokens else None}
         choice["finish_reason"] = finish_reason
         if finish_reason is not None:
-            choice[HOLE["b"]] = 0
+            choice[HOLE["beside"]] = 0
         if tokens:
-            choice[HOLE["e"]] = 0
+            choice[HOLE["token ids"]] = 0
         return cut(framed({**head, "choices": [choice], **last}))
 
     names = list(dict.fromkeys((*shape.reasoning, *([shape.preamble] if shape.preamble else ()), "content")))
@@ -56,29 +62,36 @@ def templates_of(shape: Shape) -> Templates:
         for kind, fields in (("reasoning", shape.reasoning), ("content", (preamble,) if preamble else ())):
             items["delta", kind, variant] = HIDDEN
             if fields:
-                items["delta", kind, variant] = chunk(dict.fromkeys(fields, HOLE["t"]), tokens=shape.tokens)
-                text = kept({"fields": fields, "text": HOLE["w"]})
+                items["delta", kind, variant] = chunk(dict.fromkeys(fields, HOLE["delta"]), tokens=shape.tokens)
+                text = kept({"fields": fields, "text": HOLE["text"]})
                 items["item", kind, variant] = items["cut item", kind, variant] = text
                 bits[kind, variant] = sum(1 << names.index(field) for field in fields)
-    for variant, call in ((0, options.call(HOLE["d"], HOLE["m"])), (CUSTOM, options.custom(HOLE["d"], HOLE["m"]))):
+    for variant, call in (
+        (0, options.call(HOLE["call id"], HOLE["call name"])),
+        (CUSTOM, options.custom(HOLE["call id"], HOLE["call name"])),
+    ):
         type, field = ("custom", "input") if variant == CUSTOM else ("function", "arguments")
-        begun = {"index": HOLE["k"], **call}
+        begun = {"index": HOLE["call index"], **call}
         items["begin", "arguments", variant] = chunk({"tool_calls": [begun]}, tokens=shape.tokens)
-        more = {"index": HOLE["k"], type: {field: HOLE["t"]}}
+        more = {"index": HOLE["call index"], type: {field: HOLE["delta"]}}
         items["delta", "arguments", variant] = chunk({"tool_calls": [more]}, tokens=shape.tokens)
-        whole = kept({**call, type: {**call[type], field: HOLE["w"]}})
+        whole = kept({**call, type: {**call[type], field: HOLE["text"]}})
         items["item", "arguments", variant] = items["cut item", "arguments", variant] = whole
     parts = {}
     for mask in range(1, 1 << len(names)):
         named = [name for at, name in enumerate(names) if mask & 1 << at]
         parts[mask] = chunk(dict.fromkeys(named, BLANK_LINE)), kept({"fields": named, "text": BLANK_LINE})
-    counts: Payload = {"prompt_tokens": HOLE["x"], "completion_tokens": HOLE["p"], "total_tokens": HOLE["y"]}
-    counts["completion_tokens_details"] = {"reasoning_tokens": HOLE["q"]}
-    ends = [cut((_usage(head, usage) if shape.usage else "") + DONE.decode()) for usage in (counts, HOLE["u"])]
+    counts: Payload = {
+        "prompt_tokens": HOLE["prompt tokens"],
+        "completion_tokens": HOLE["response tokens"],
+        "total_tokens": HOLE["total tokens"],
+    }
+    counts["completion_tokens_details"] = {"reasoning_tokens": HOLE["reasoning tokens"]}
+    ends = [cut((_usage(head, usage) if shape.usage else "") + DONE.decode()) for usage in (counts, HOLE["usage"])]
     return Templates(
         items,
         chunk({"role": "assistant", "content": ""}),
-        chunk({}, HOLE["r"], tokens=shape.tokens),
+        chunk({}, HOLE["reason"], tokens=shape.tokens),
         head=NOTHING,
         parts=parts,
         fields=bits,

@@ -30,37 +30,43 @@ def templates_of(
     blocks: dict[str, Payload] = {
         "reasoning": {"type": "thinking", "thinking": "", "signature": ""},
         "content": {"type": "text", "text": "", "citations": None},
-        "arguments": options.call(HOLE["d"], HOLE["m"]),
+        "arguments": options.call(HOLE["call id"], HOLE["call name"]),
     }
     whole = {
-        "reasoning": {"thinking": "" if thinking == "omitted" else HOLE["w"], "signature": HOLE["g"]},
-        "content": {"text": HOLE["w"]},
-        "arguments": {"input": HOLE["w"]},  # the arguments' text: see MessagesStream.response()
+        "reasoning": {"thinking": "" if thinking == "omitted" else HOLE["text"], "signature": HOLE["seal"]},
+        "content": {"text": HOLE["text"]},
+        "arguments": {"input": HOLE["text"]},  # the arguments' text: see MessagesStream.response()
     }
     fields = json.loads(given)
     items: Items = {}
     seals = {}
-    stop = _frames({"type": "content_block_stop", "index": HOLE["i"]})
+    stop = _frames({"type": "content_block_stop", "index": HOLE["item index"]})
     for kind, block in blocks.items():
         for variant in range(len(CHANNELS)):
-            started = {"type": "content_block_start", "index": HOLE["i"], "content_block": block}
+            started = {"type": "content_block_start", "index": HOLE["item index"], "content_block": block}
             items["begin", kind, variant] = _frames(started)
-            items["sealed", kind, variant] = _delta("signature_delta", "signature", HOLE["g"])
+            items["sealed", kind, variant] = _delta("signature_delta", "signature", HOLE["seal"])
             items["end", kind, variant] = items["cut", kind, variant] = stop
             items["item", kind, variant] = items["cut item", kind, variant] = kept({**block, **whole[kind]})
             if kind == "reasoning" and not thinking:
                 items["delta", kind, variant] = HIDDEN
             elif kind != "reasoning" or thinking != "omitted":
-                items["delta", kind, variant] = _delta(*_DELTAS[kind], HOLE["t"])
+                items["delta", kind, variant] = _delta(*_DELTAS[kind], HOLE["delta"])
             seals[kind, variant] = seal if kind == "reasoning" else ""
-    message: Payload = {"id": HOLE["a"], "type": "message", "role": "assistant", "model": HOLE["l"], "content": []}
+    message: Payload = {
+        "id": HOLE["response id"],
+        "type": "message",
+        "role": "assistant",
+        "model": HOLE["model"],
+        "content": [],
+    }
     message |= {"stop_reason": None, "stop_sequence": None, **options.nulls(fields)}
-    counts = {"input_tokens": HOLE["x"], **options.CACHE_NULLS, "output_tokens": HOLE["p"]}
-    counts |= {"output_tokens_details": {"thinking_tokens": HOLE["q"]}, "server_tool_use": None}
+    counts = {"input_tokens": HOLE["prompt tokens"], **options.CACHE_NULLS, "output_tokens": HOLE["response tokens"]}
+    counts |= {"output_tokens_details": {"thinking_tokens": HOLE["reasoning tokens"]}, "server_tool_use": None}
     words = {reason: [options.stop_reason(reason, calls) for calls in (0, 1)] for reason in options.USUAL}
     return Templates(
         items,
-        _frames({"type": "message_start", "message": {**message, "usage": HOLE["u"], HOLE["h"]: 0}}),
+        _frames({"type": "message_start", "message": {**message, "usage": HOLE["usage"], HOLE["head"]: 0}}),
         NOTHING,
         head=NOTHING,
         seals=seals,
@@ -69,7 +75,7 @@ def templates_of(
         no_blank=True,
         call_id=call_id_parts("toolu"),
         closing=_closing(counts),
-        closing_usage=_closing(HOLE["u"]),
+        closing_usage=_closing(HOLE["usage"]),
         reasons={
             reason: ((one or "", beside(one, None, fields)), (other or "", beside(other, None, fields)))
             for reason, (one, other) in words.items()
@@ -89,8 +95,8 @@ def _frames(*events: Payload) -> Parts:
 
 
 def _delta(type: str, field: str, text: str) -> Parts:
-    return _frames({"type": "content_block_delta", "index": HOLE["i"], "delta": {"type": type, field: text}})
+    return _frames({"type": "content_block_delta", "index": HOLE["item index"], "delta": {"type": type, field: text}})
 
 
 def _closing(usage: Any) -> Parts:
-    return _frames({"type": "message_delta", "delta": {HOLE["b"]: 0}, "usage": usage}, {"type": "message_stop"})
+    return _frames({"type": "message_delta", "delta": {HOLE["beside"]: 0}, "usage": usage}, {"type": "message_stop"})

@@ -28,17 +28,17 @@ def templates_of(
     items: Items = {("delta", "reasoning", number): HIDDEN for number in range(len(CHANNELS))}
 
     def add(kind: str, variant: int, item: type[Item], begun: Payload, ended: Payload) -> None:
-        id = HOLE["j"] if own_ids else options.made_id(HOLE["s"], item.type, HOLE["i"])
-        index: Any = HOLE["i"]
+        id = HOLE["item id"] if own_ids else options.made_id(HOLE["id stem"], item.type, HOLE["item index"])
+        index: Any = HOLE["item index"]
         opened, closed = item(id, index, begun), item(id, index, ended)
         items["begin", kind, variant] = _frames(opened.added())
         items.pop(("delta", kind, variant), None)
-        if (delta := opened.delta(HOLE["t"])) is not None:
-            items["delta", kind, variant] = _frames([_logprobs(delta, "v", "v") if tokens else delta])
+        if (delta := opened.delta(HOLE["delta"])) is not None:
+            items["delta", kind, variant] = _frames([_logprobs(delta, "logprobs", "logprobs") if tokens else delta])
         for end, whole, complete in (("end", "item", True), ("cut", "cut item", False)):
-            ends = closed.done(HOLE["w"], complete)
+            ends = closed.done(HOLE["text"], complete)
             if tokens:
-                ends = [_logprobs(one, "z", "A") for one in ends]
+                ends = [_logprobs(one, "all logprobs", "all bytes") for one in ends]
             items[whole, kind, variant] = kept(ends[-1]["item"])
             items[end, kind, variant] = _frames(ends)
 
@@ -47,21 +47,29 @@ def templates_of(
         phase = options.phase(channel)
         add("content", variant, Message, phase, phase)
         if reasoning is not None:
-            add("reasoning", variant, reasoning, {}, {HOLE["g"]: 0} if encrypted else {})
+            add("reasoning", variant, reasoning, {}, {HOLE["seal"]: 0} if encrypted else {})
         seals["reasoning", variant] = "asked" if encrypted else ""
         seals["content", variant] = "asked" if tokens else ""
-    function = {"call_id": HOLE["d"], "name": HOLE["m"]}
+    function = {"call_id": HOLE["call id"], "name": HOLE["call name"]}
     add("arguments", 0, CALLS["function_call"], function, function)
     for type, variant in VARIANTS.items():
         item = CALLS[type]
-        add("arguments", variant, item, {HOLE["f"]: 0}, {HOLE["g" if item is Search else "f"]: 0})
+        add(
+            "arguments", variant, item, {HOLE["call fields"]: 0}, {HOLE["seal" if item is Search else "call fields"]: 0}
+        )
         seals["arguments", variant] = "asked" if item is Search else ""
     begun = {**options.OPEN, "error": None, "incomplete_details": None, "output": [], "usage": None}
-    opening = [{"type": f"response.{name}", "response": {HOLE["h"]: 0, **begun}} for name in ("created", "in_progress")]
+    opening = [
+        {"type": f"response.{name}", "response": {HOLE["head"]: 0, **begun}} for name in ("created", "in_progress")
+    ]
     counts = {
-        **{"input_tokens": HOLE["x"], "output_tokens": HOLE["p"], "total_tokens": HOLE["y"]},
+        **{
+            "input_tokens": HOLE["prompt tokens"],
+            "output_tokens": HOLE["response tokens"],
+            "total_tokens": HOLE["total tokens"],
+        },
         "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
-        "output_tokens_details": {"reasoning_tokens": HOLE["q"]},
+        "output_tokens_details": {"reasoning_tokens": HOLE["reasoning tokens"]},
     }
     usual = "completed", options.beside(options.COMPLETED)
     return Templates(
@@ -73,21 +81,21 @@ def templates_of(
         functions=True,
         call_id=call_id_parts("call"),
         closing=_closing(counts),
-        closing_usage=_closing(HOLE["u"]),
+        closing_usage=_closing(HOLE["usage"]),
         reasons=dict.fromkeys(options.WHOLE[:3], (usual, usual)),
-        head=cut(to_json(options.head(HOLE["a"], HOLE["c"], HOLE["l"]))[1:-1]),
+        head=cut(to_json(options.head(HOLE["response id"], HOLE["created"], HOLE["model"]))[1:-1]),
     )
 
 
 def _frames(events: list[Payload]) -> Parts:
     """The events as numbered frames."""
-    numbered = [{**event, "sequence_number": HOLE["n"]} for event in events]
+    numbered = [{**event, "sequence_number": HOLE["number"]} for event in events]
     return cut("".join(f"event: {event['type']}\ndata: {to_json(event)}\n\n" for event in numbered))
 
 
 def _closing(usage: Any) -> Parts:
-    whole = {HOLE["h"]: 0, "status": HOLE["r"], HOLE["b"]: 0, "output": [HOLE["o"]], "usage": usage}
-    return _frames([{"type": f"response.{HOLE['r']}", "response": whole}])
+    whole = {HOLE["head"]: 0, "status": HOLE["reason"], HOLE["beside"]: 0, "output": [HOLE["output"]], "usage": usage}
+    return _frames([{"type": f"response.{HOLE['reason']}", "response": whole}])
 
 
 def _logprobs(event: Payload, events: str, items: str) -> Payload:

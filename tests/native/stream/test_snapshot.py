@@ -87,7 +87,7 @@ def test_blobs_of_other_kinds():
     for tools in (None, [], ["g"], ["f", "g"]):
         with pytest.raises(ValueError, match="other tools"):
             hs.Parser.from_bytes(blob, tools=tools)
-    with pytest.raises(ValueError, match="version 1; this release reads version 3"):
+    with pytest.raises(ValueError, match="version 1; this release reads version 4"):
         hs.Parser.from_bytes(blob[:3] + b"\x01" + blob[4:], tools=["f"])
     with pytest.raises(ValueError, match="unknown format 'nonsense'"):
         hs.Parser.from_bytes(blob[:4] + b"nonsense".ljust(16, b"\0") + blob[20:], tools=["f"])

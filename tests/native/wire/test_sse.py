@@ -20,19 +20,30 @@ import harmonystream as hs
 from harmonystream._native.wire.sse import SseWriter
 from harmonystream._native.wire.template import Templates
 
-Parts = tuple[list[bytes], str]
+Parts = tuple[list[bytes], list[str]]
 FINAL = [200005, 17196, 200008]  # <|channel|>final<|message|>
-NOTHING: Parts = ([b""], "")
+NOTHING: Parts = ([b""], [])
 CONSTANTS = ("id", "7", "stem", "model", "")
 
 
 def templates(delta: Parts, **options: Any) -> Templates:
     """Of content: its deltas have this frame. A call begins and ends with its name and id."""
     items: dict[Any, Parts] = {("delta", "content", channel): delta for channel in range(5)}
-    items |= {("item", "content", 3): ([b',{"text":"', b'"}'], "w"), ("cut item", "content", 3): ([b',"', b'"'], "w")}
-    items |= {("begin", "arguments", 0): ([b"<", b" ", b">"], "md"), ("cut", "arguments", 0): ([b"<cut>"], "")}
-    items |= {("end", "arguments", 0): ([b"</", b">"], "m"), ("delta", "arguments", 0): ([b"", b""], "t")}
-    return Templates(items, ([b"<begin>"], ""), ([b"<end ", b">"], "r"), call_id=([b"call", b""], "k"), **options)
+    items |= {
+        ("item", "content", 3): ([b',{"text":"', b'"}'], ["text"]),
+        ("cut item", "content", 3): ([b',"', b'"'], ["text"]),
+    }
+    items |= {
+        ("begin", "arguments", 0): ([b"<", b" ", b">"], ["call name", "call id"]),
+        ("cut", "arguments", 0): ([b"<cut>"], []),
+    }
+    items |= {
+        ("end", "arguments", 0): ([b"</", b">"], ["call name"]),
+        ("delta", "arguments", 0): ([b"", b""], ["delta"]),
+    }
+    return Templates(
+        items, ([b"<begin>"], []), ([b"<end ", b">"], ["reason"]), call_id=([b"call", b""], ["call index"]), **options
+    )
 
 
 class Writer(SseWriter):
@@ -64,8 +75,8 @@ def framed(made: Any, text: str) -> bytes:
     return made.feed_text(text)
 
 
-TEXT: Parts = ([b'data: {"t":"', b'"}\n\n'], "t")
-NUMBERED: Parts = ([b'{"n":', b',"t":"', b'"}\n'], "nt")
+TEXT: Parts = ([b'data: {"t":"', b'"}\n\n'], ["delta"])
+NUMBERED: Parts = ([b'{"n":', b',"t":"', b'"}\n'], ["number", "delta"])
 
 
 def kept(made: Any) -> Any:
@@ -115,7 +126,11 @@ def test_a_number_counts_the_frames():
 
 @pytest.mark.parametrize(
     ("parts", "holes", "whole"),
-    [([b"x"], "", b"x"), ([b"", b""], "n", b"0"), ([b"", b"", b"", b""], "tnt", b"\\n0\\n")],
+    [
+        ([b"x"], [], b"x"),
+        ([b"", b""], ["number"], b"0"),
+        ([b"", b"", b"", b""], ["delta", "number", "delta"], b"\\n0\\n"),
+    ],
 )
 def test_any_number_of_holes(parts, holes, whole):
     assert framed(writer((parts, holes)), "\n") == whole
@@ -135,7 +150,10 @@ def test_what_is_hidden_is_not_sent_kept_or_counted():
 
 def test_what_has_no_delta_is_kept_and_not_sent():
     made = Writer(hs.Parser())
-    items: Any = {("cut item", "content", 3): ([b',"', b'"'], "w"), ("begin", "content", 3): ([b"[", b"]"], "i")}
+    items: Any = {
+        ("cut item", "content", 3): ([b',"', b'"'], ["text"]),
+        ("begin", "content", 3): ([b"[", b"]"], ["item index"]),
+    }
     made._begin(False, Templates(items, NOTHING, NOTHING), CONSTANTS, 0, "")
     assert made.feed([*FINAL, 13225]) == b"[0]"
     assert (made.feed(13225), kept(made)) == (b"", "HelloHello")
@@ -158,8 +176,11 @@ def test_ids_of_calls_are_asked_for_where_the_usual_one_is_taken():
 
 def test_a_constant_may_be_in_the_head():
     made = Writer(hs.Parser())
-    opening: Parts = ([b"", b"|", b"|", b"|", b"|", b"|", b"."], "acslhu")
-    head: Parts = ([b"head of ", b""], "l")
+    opening: Parts = (
+        [b"", b"|", b"|", b"|", b"|", b"|", b"."],
+        ["response id", "created", "id stem", "model", "head", "usage"],
+    )
+    head: Parts = ([b"head of ", b""], ["model"])
     given = ('i"', "7", "s", "m\ufffd", None)
     begun = made._begin(False, Templates({}, opening, NOTHING, head=head), given, 0, "usage")
     assert begun == 'i\\"|7|s|m\ufffd|head of m\ufffd|usage.'.encode()

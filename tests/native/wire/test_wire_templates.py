@@ -9,17 +9,17 @@ import pytest
 
 from harmonystream._native.wire.template import Templates
 
-NOTHING = ([b""], "")
+NOTHING: tuple[list[bytes], list[str]] = ([b""], [])
 
 
 @pytest.mark.parametrize(
     ("frame", "error"),
     [
-        (([], ""), ValueError),
-        (([b"a"], "t"), ValueError),
-        (([b"a", b"b"], "?"), ValueError),
-        (([b"a", "b"], "t"), TypeError),
-        ((None, ""), TypeError),
+        (([], []), ValueError),
+        (([b"a"], ["delta"]), ValueError),
+        (([b"a", b"b"], ["?"]), ValueError),
+        (([b"a", "b"], ["delta"]), TypeError),
+        ((None, []), TypeError),
     ],
 )
 def test_what_is_no_template(frame: Any, error: type[Exception]) -> None:

@@ -252,29 +252,38 @@ cdef struct TaggedCall:                          # PAIRS, VALUE: keys and values
     uint64_t path                                # of elements: those that are open (tags/element_path.pxd)
     # of the open value: its JSON types, as a mask; without a type, may it be JSON?
     uint8_t types, untyped_json
-    uint8_t own_mode                             # it may be all arguments in an object; if it is not, its ValueMode
+    uint8_t may_wrap                             # it may be all arguments in an object, so it is held
+    uint8_t own_mode                             # then: its ValueMode if it is not
+    uint8_t begun                                # its JSON string has begun
     uint8_t opener_due                           # its opener may still come
     uint8_t fresh                                # it has no byte yet; a newline now is layout
     uint8_t layout                               # it began with a newline that is layout; so one at its end is
     uint8_t cdata                                # Cdata (tags/cdata.pxd)
+    uint8_t quotes_pair                          # it contains the opener of a key
     uint8_t paired                               # a value was read
 
 cdef struct RawCall:                             # RAW: JSON as it is
     uint8_t fence                                # Fence
+    uint8_t begun                                # the JSON has begun
+    uint8_t ends                                 # JsonEnds
+    uint8_t quoted_call                          # one of its strings has the opener of a call or section
 
 cdef struct WrappedCall:                         # WRAPPED: an object with the name and the arguments
     ObjectScan object
-    int32_t surrogate                            # high surrogate of a decoded string; waits for its other half
+    uint16_t surrogate                           # high surrogate of a decoded string; waits for its other half
     uint8_t passing                              # Passing
     uint8_t members                              # Members
     uint8_t escape_n                             # bytes in `escape`
-    uint8_t escape[6]                            # an unfinished escape of a string
+    uint8_t escape[5]                            # an unfinished escape of a string, without its backslash
     uint8_t name_nth, name_inner                 # the values of `nth` and `inner` in `object` at the name
     uint8_t name_open                            # the name's closing quote is missing: it is the next key's
+    uint8_t arguments_found                      # the value of the key for arguments has begun
+    uint8_t ends                                 # JsonEnds
+    uint8_t quoted_call                          # as in RawCall
 
 cdef struct PythonCall:                          # PYTHON: literals after keys
     uint64_t brackets                            # those that are open, the innermost last: a PythonBracket each, 2 bits
-    int64_t depth                                # brackets that are open inside an expression
+    int32_t depth                                # brackets that are open inside an expression
     uint16_t arguments                           # how many so far, at most 65,535
     uint8_t after_bracket                        # the last value ended with a bracket
     uint8_t vague                                # it has a part whose end only the call's closer shows
@@ -286,6 +295,9 @@ cdef struct PythonCall:                          # PYTHON: literals after keys
     uint8_t n_quotes, quote                      # how many quotes close the open string, 0: none; which, 0: the row's
     uint8_t raw                                  #     its backslashes are text
     uint8_t quote_in_text                        #     it has a quote of its own as text
+    uint8_t text_bracket                         #     its last byte that is no ws is a closing bracket
+    uint8_t comma_due                            # another item of the open array or object begins with a comma
+    uint8_t quoted_call                          # a string has the opener of a section
 
 cdef union CallState:
     TaggedCall tagged
@@ -308,12 +320,10 @@ cdef struct Tags:                                # what the tag machine remember
     uint8_t mentions, think_mentions             # openers taken as text; so many closers will be text, too
     uint8_t fence, ticks, code                   # backquotes that opened the fence; those just read; Code
     uint8_t lead                                 # the line has had nothing but what may come before a fence
-    uint8_t line_start, begun                    # LineStart; the value, body or array has begun
+    uint8_t line_start                           # in TEXT, PAIRS and VALUE: LineStart; else 0
     uint8_t array                                # the open call is in an array of calls
     uint8_t pairs                                # the open call has a written pair
     uint8_t unread                               # a part of the open call's body was not read: it is not complete
-    uint8_t quotes                               # the value contains the opener of a key; RAW, WRAPPED, PYTHON: a
-                                                 # string does, of a call or section
     CallState call                               # by the state; all zero when a call opens
 
 cdef enum ValueMode:
@@ -326,9 +336,11 @@ cdef enum Seam:                                  # what newlines are that come n
 cdef enum LineStart:                             # what comes next begins its line
     IN_LINE, LINE_BEGINS                         # no; the last byte was a newline, or a marker that was acted on
     LINE_BLANK                                   # in TEXT: since then only spaces and tabs have come
-    # RAW, WRAPPED: flags: then only ws came after a closing bracket; after what expects a value or key
-    BRACKET = 2
-    EXPECTS = 4
+
+cdef enum JsonEnds:                              # how the JSON so far ends, as flags
+    NEWLINE = 1                                  # with a newline, or it has no byte yet
+    BRACKET = 2                                  # its last byte that is no ws is a closing bracket
+    EXPECTS = 4                                  # a value or key must come after that byte
 
 cdef enum Code:                                  # in TEXT: what a fence holds
     NO_CODE                                      # there is no fence

@@ -16,6 +16,7 @@ cdef class Parser(OpenStream):
 
     cdef tuple quick_watched(self, Py_ssize_t tid)
     cdef str text_of(self, Py_ssize_t tid)
+    cdef str first_text(self, Py_ssize_t tid)
     cdef tuple run_ids(self, object given)
     cdef tuple run_span(self, const uint32_t* ids, Py_ssize_t n)
     cdef int check_alone(self) except -1

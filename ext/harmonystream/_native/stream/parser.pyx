@@ -21,6 +21,7 @@
 # ranges of the events of a stream never overlap, however the stream is cut.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
 cimport cython
@@ -41,7 +42,7 @@ from harmonystream._native.stream.plain_piece cimport Piece, account_piece, is_p
 from harmonystream._native.stream.program cimport NO_VOCAB, Program, compiled, default_program
 from harmonystream._native.stream.prompt cimport begin_stream
 from harmonystream._native.stream.records cimport refilled
-from harmonystream._native.tags.fast_token cimport QuickDelta, quick_token
+from harmonystream._native.tags.fast_token cimport QuickDelta, TokenTexts, quick_token
 from harmonystream._native.core.out cimport out_free, out_init, out_record
 from harmonystream._native.stream.snapshot cimport *
 from harmonystream._native.core.tools cimport tools_of
@@ -169,17 +170,20 @@ cdef class Parser(OpenStream):
         cdef str text
         if tid < 0:
             return self.run_ids(ids)
-        text = <str>self.program.texts.plain[tid]
-        if text is None:
-            text = self.text_of(tid)
+        text = self.text_of(tid)
         account_plain(&self.s, &self.program.tables, <uint32_t>tid, True)
         return self.one_delta(self.s.fast, text, self.s.position - 1, self.s.position)
 
-    cdef str text_of(self, Py_ssize_t tid):
-        """A token's text, the first time that it is asked for."""
+    cdef inline str text_of(self, Py_ssize_t tid):
+        """A plain token's text."""
+        cdef PyObject* known = self.program.texts.plain[tid]
+        return <str>known if known != NULL else self.first_text(tid)
+
+    cdef str first_text(self, Py_ssize_t tid):
+        """It is asked for the first time."""
         cdef const Tables* t = &self.program.tables
-        text = self.program.texts.plain[tid] = decoded(t.text + t.offset[tid], t.offset[tid + 1] - t.offset[tid])
-        return text
+        cdef TokenTexts texts = self.program.texts
+        return texts.keep(texts.plain + tid, decoded(t.text + t.offset[tid], t.offset[tid + 1] - t.offset[tid]))
 
     cdef tuple run_ids(self, object given):
         cdef Ids ids
@@ -226,9 +230,7 @@ cdef class Parser(OpenStream):
         cdef tuple events = None
         cdef str text
         if self.diverted and is_plain_token(&self.s, t, <uint32_t>tid):
-            text = <str>self.program.texts.plain[tid]
-            if text is None:
-                text = self.text_of(tid)
+            text = self.text_of(tid)
             self.s.fast = R_ARGUMENTS                                        # only as long as no Python runs
             account_plain(&self.s, t, <uint32_t>tid, True)
             self.s.fast = 0
@@ -336,9 +338,7 @@ cdef class Parser(OpenStream):
         cdef str text
         cdef uint8_t kind
         if tid >= 0:
-            text, kind = <str>self.program.texts.plain[tid], self.s.fast
-            if text is None:
-                text = self.text_of(tid)
+            text, kind = self.text_of(tid), self.s.fast
             account_plain(&self.s, &self.program.tables, <uint32_t>tid, True)
             return plain_delta(kind, text, self.s.calls)
         if self.watcher is not None:

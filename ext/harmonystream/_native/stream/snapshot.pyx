@@ -250,7 +250,7 @@ cdef void restore_derived(Stream* s) noexcept:
 
 # --- the envelope: what the state belongs to --------------------------------------------------------------------------
 
-VERSION = 3
+VERSION = 4
 
 cdef str USUAL_ARGS = "{}"
 cdef bytes USUAL_BYTES = b"{}"

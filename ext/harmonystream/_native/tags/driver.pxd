@@ -17,6 +17,7 @@ cdef inline void set_tags_fast(Stream* s, const Held* held) noexcept nogil:
     sink."""
     cdef const Tags* g = &s.tags
     cdef const WrappedCall* wrapped
+    cdef const PythonCall* python
     s.fast = 0
     if s.input_mode != ID_MODE or s.n_pending or s.announce or s.error or s.finished or held.input.n:
         return
@@ -27,26 +28,27 @@ cdef inline void set_tags_fast(Stream* s, const Held* held) noexcept nogil:
             s.shortcut_look = PLAIN | MARKS | EDGE | (TICKS if g.fence else 0)   # in a line, backquotes open no fence
             s.shortcut_want = PLAIN
     elif s.state == VALUE:
-        if s.value_mode == STREAMED and g.begun and not g.line_start and held.value.n == 0:
+        if s.value_mode == STREAMED and g.call.tagged.begun and not g.line_start and held.value.n == 0:
             s.fast = R_ARGUMENTS
             s.shortcut_look = PLAIN | MARKS | EDGE | ESCAPES
             s.shortcut_want = PLAIN
     elif s.state == RAW:
-        if g.begun and s.json.in_string and not s.json.escape and not g.line_start & ~EXPECTS:
+        if g.call.raw.begun and s.json.in_string and not s.json.escape and not g.call.raw.ends & ~EXPECTS:
             s.fast = R_ARGUMENTS
             s.shortcut_look = PLAIN | MARKS | QUIET | ESCAPES
             s.shortcut_want = PLAIN | QUIET
     elif s.state == WRAPPED:
         wrapped = &g.call.wrapped
         if wrapped.object.in_string == c'"' and not wrapped.object.escape and wrapped.object.expect != X_IN_KEY and (
-                not g.line_start & ~EXPECTS) and (wrapped.passing == PASS_RAW or (
+                not wrapped.ends & ~EXPECTS) and (wrapped.passing == PASS_RAW or (
                 wrapped.passing == PASS_STRING and wrapped.escape_n == 0 and wrapped.surrogate == 0)):
             s.fast = R_ARGUMENTS
             s.shortcut_look = PLAIN | MARKS | EDGE | QUIET | ESCAPES
             s.shortcut_want = PLAIN | QUIET
     elif s.state == PYTHON:
+        python = &g.call.python
         # JSON's quotes, or the row's own
-        if g.call.python.n_quotes and not g.line_start and (g.call.python.quote == c'"' or g.call.python.quote == 0):
+        if python.n_quotes and not python.text_bracket and (python.quote == c'"' or python.quote == 0):
             s.fast = R_ARGUMENTS
             s.shortcut_look = PLAIN | MARKS | ESCAPES
             s.shortcut_want = PLAIN

@@ -223,7 +223,7 @@ cdef void open_element(Stream* s, const Context* c, View* v, const Name* name) n
     push_name(s, v.p + name.at, name.n, v.p + name.key_at, name.key_n)
     choose_mode(s, c, types_of_last(s, c.tools), name.typed)
     types = call.types
-    call.own_mode = call.fresh = 0
+    call.may_wrap = call.own_mode = call.fresh = 0
     open_value(s)
     call.opener_due = not (types & TYPE_STRING and types & (TYPE_OBJECT | TYPE_ARRAY) == 0)
     consume(s, c, v, name.stop, IN_HEADER)

@@ -2,6 +2,7 @@
 # marker. And the same for a short piece of text in a call's arguments.
 
 cimport cython
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 from harmonystream._native.core.types cimport Held, Json, ObjectScan, Stream, Tables, TagTable
 
@@ -11,13 +12,16 @@ cdef struct QuickDelta:
 
 
 @cython.final
-cdef class TokenTexts:             # texts of plain tokens by id, as str; None until a caller needs it
-    cdef list plain                # as it is
-    cdef list ended                # as it is, without the newlines at its end
-    cdef list begun                # as it is, after a newline
-    cdef list escaped              # as it stands in a JSON string
-    cdef list trimmed              # that, without the newline at its end
-    cdef list continued            # that, after a newline that was held
+cdef class TokenTexts:             # texts of plain tokens by id, as str; NULL until a caller needs it
+    cdef PyObject** plain          # as it is
+    cdef PyObject** ended          # as it is, without the newlines at its end
+    cdef PyObject** begun          # as it is, after a newline
+    cdef PyObject** escaped        # as it stands in a JSON string
+    cdef PyObject** trimmed        # that, without the newline at its end
+    cdef PyObject** continued      # that, after a newline that was held
+    cdef Py_ssize_t n              # how many there may be, of all kinds
+
+    cdef str keep(self, PyObject** place, str text)
 
 
 cdef str quick_token(Stream* s, Held* held, const Tables* t, const TagTable* row, TokenTexts texts, Py_ssize_t tid,

@@ -3,12 +3,14 @@
 # so one look is enough. What is done here is exactly what the machine would do. A token that is not certain goes
 # there.
 
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
+from libc.stdlib cimport calloc, free
 from libc.string cimport memchr, memcpy, memset
 cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.chars cimport is_literal
-from harmonystream._native.core.cpython cimport PyUnicode_AsUTF8AndSize
+from harmonystream._native.core.cpython cimport PyUnicode_AsUTF8AndSize, Py_XDECREF, incref
 from harmonystream._native.core.json_scan cimport J_OPEN, json_step
 from harmonystream._native.tags.call_object cimport F_NOTHING, object_step
 from harmonystream._native.tags.driver cimport set_tags_fast
@@ -27,12 +29,31 @@ cdef enum:
 
 @cython.final
 cdef class TokenTexts:
-    """The texts of ids as str. Shared by all streams of a program."""
+    """The texts of ids as str. Shared by all streams of a program, which must hold the GIL: only shortcuts that need
+    is_free() (stream/open_stream.pxd) come here.
+    """
 
+    # The system gives memory of calloc() page by page, when it is first written. So nothing is paid where only emitters
+    # run, which need no str.
     def __cinit__(self, Py_ssize_t n, bint pairs):
-        self.plain, self.ended, self.begun = [None] * n, [None] * n, [None] * n
+        self.n = 6 * n if pairs else 3 * n
+        self.plain = <PyObject**>calloc(self.n, sizeof(PyObject*))
+        if self.plain == NULL:
+            raise MemoryError()
+        self.ended, self.begun = self.plain + n, self.plain + 2 * n
         if pairs:
-            self.escaped, self.trimmed, self.continued = [None] * n, [None] * n, [None] * n
+            self.escaped, self.trimmed, self.continued = self.plain + 3 * n, self.plain + 4 * n, self.plain + 5 * n
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        if self.plain != NULL:
+            for i in range(self.n):
+                Py_XDECREF(self.plain[i])
+            free(self.plain)
+
+    cdef str keep(self, PyObject** place, str text):
+        place[0] = incref(text)
+        return text
 
 
 cdef str quick_token(Stream* s, Held* held, const Tables* t, const TagTable* row, TokenTexts texts, Py_ssize_t tid,
@@ -74,11 +95,8 @@ cdef inline void delta_from(Stream* s, QuickDelta* delta, uint8_t kind, int64_t 
     delta.stop = s.attributed = s.position
 
 
-cdef inline str known_text(list known, Py_ssize_t tid, const uint8_t* p, Py_ssize_t n):
-    cdef str text = <str>known[tid]
-    if text is None:
-        text = known[tid] = decoded(p, n)
-    return text
+cdef inline str known_text(TokenTexts texts, PyObject** known, const uint8_t* p, Py_ssize_t n):
+    return <str>known[0] if known[0] != NULL else texts.keep(known, decoded(p, n))
 
 
 cdef str quick_text(Stream* s, const Held* held, TokenTexts texts, Py_ssize_t tid, const uint8_t* p, Py_ssize_t n,
@@ -120,11 +138,11 @@ cdef str quick_text(Stream* s, const Held* held, TokenTexts texts, Py_ssize_t ti
     token_over(s)
     delta_from(s, delta, s.sink, start)
     if i == 0 and k == 0:
-        return known_text(texts.plain if e == n else texts.ended, tid, p, e)
+        return known_text(texts, (texts.plain if e == n else texts.ended) + tid, p, e)
     memset(text, c'\n', k)
     memcpy(text + k, p + i, e - i)
     if i == 0 and k == 1 and e == n:
-        return known_text(texts.begun, tid, text, n + 1)
+        return known_text(texts, texts.begun + tid, text, n + 1)
     return decoded(text, k + e - i)
 
 
@@ -132,11 +150,11 @@ cdef str quick_value(Stream* s, Held* held, bint strip, TokenTexts texts, Py_ssi
                      const uint8_t* p, Py_ssize_t n, QuickDelta* delta):
     """A string that is being written: escaped. A newline at the end of a token may be the value's last, and is held."""
     cdef Tags* g = &s.tags
-    cdef list known
+    cdef PyObject** known
     cdef str text
     cdef Py_ssize_t e = n, size
     cdef int64_t start = s.position
-    if s.value_mode != STREAMED or not g.begun or held.value.n:
+    if s.value_mode != STREAMED or not g.call.tagged.begun or held.value.n:
         return None
     if held.input.n > 1 or (held.input.n and held.input.p[0] != c'\n'):
         return None
@@ -145,14 +163,15 @@ cdef str quick_value(Stream* s, Held* held, bint strip, TokenTexts texts, Py_ssi
         if e == 0 or held.marks.cap == 0:
             return None
     if held.input.n:                                                         # the newline before this token is text
-        known = texts.continued if e == n else None
+        known = texts.continued + tid if e == n else NULL
     else:
-        known = texts.escaped if e == n else texts.trimmed
-    text = <str>known[tid] if known is not None else None
-    if text is None:
+        known = (texts.escaped if e == n else texts.trimmed) + tid
+    if known != NULL and known[0] != NULL:
+        text = <str>known[0]
+    else:
         text = escaped_text(p, e, held.input.n > 0)
-        if known is not None:
-            known[tid] = text
+        if known != NULL:
+            texts.keep(known, text)
     if held.input.n:
         token_over(s)
         held.input.n = held.marks.n = 0
@@ -186,7 +205,7 @@ cdef str quick_body(Stream* s, const Held* held, const TagTable* row, TokenTexts
     if held.input.n or not body_goes_on(s, row, p, n, escapes, &body):
         return None
     take_body(s, &body, p, n)
-    text = known_text(texts.plain, tid, p, n)
+    text = known_text(texts, texts.plain + tid, p, n)
     token_over(s)
     delta_from(s, delta, R_ARGUMENTS, s.position - 1)
     return text
@@ -211,14 +230,14 @@ cdef bint body_goes_on(const Stream* s, const TagTable* row, const uint8_t* p, P
         body.object = call.object
         for i in range(n):
             if row.lacks_closer and not body.object.in_string and is_foreign(p[i]) and leaves_json(
-                    end_of_text(s.tags.line_start, p, i)):
+                    end_of_text(call.ends, p, i)):
                 return False
             if object_step(&body.object, row, p[i]) != F_NOTHING:
                 return False
         json_step(&body.json, p, n)
         return True
-    if s.state != RAW or body.json.stage != J_OPEN or not s.tags.begun or (
-            row.open_end and left_at(s.tags.line_start, &s.json, p, n) < n):
+    if s.state != RAW or body.json.stage != J_OPEN or not s.tags.call.raw.begun or (
+            row.open_end and left_at(s.tags.call.raw.ends, &s.json, p, n) < n):
         return False
     json_step(&body.json, p, n)
     return body.json.stage == J_OPEN
@@ -230,14 +249,15 @@ cdef void take_body(Stream* s, const Body* body, const uint8_t* p, Py_ssize_t n)
     s.wrote = 1
     if s.state == WRAPPED:
         s.tags.call.wrapped.object = body.object
-    if s.state != VALUE:
-        s.tags.line_start = end_of_text(s.tags.line_start, p, n)
+        s.tags.call.wrapped.ends = end_of_text(s.tags.call.wrapped.ends, p, n)
+    elif s.state == RAW:
+        s.tags.call.raw.ends = end_of_text(s.tags.call.raw.ends, p, n)
 
 
 cdef bint value_goes_on(const Stream* s, const Held* held, const uint8_t* p, Py_ssize_t n, Body* body) noexcept nogil:
     """A string that is being written, and bytes that a JSON string holds as they are?"""
     cdef Py_ssize_t i
-    if s.value_mode != STREAMED or not s.tags.begun or s.tags.line_start or held.value.n:
+    if s.value_mode != STREAMED or not s.tags.call.tagged.begun or s.tags.line_start or held.value.n:
         return False
     for i in range(n):
         if not is_literal(p[i]):

@@ -9,7 +9,7 @@ from harmonystream._native.tags.view cimport *
 
 
 cdef inline uint8_t end_of_text(uint8_t before, const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    """`line_start` after these bytes of JSON, with what it was before them."""
+    """The JsonEnds after these bytes. before: the ones before them."""
     cdef Py_ssize_t k = n
     if n == 0:
         return before
@@ -17,7 +17,7 @@ cdef inline uint8_t end_of_text(uint8_t before, const uint8_t* p, Py_ssize_t n) 
         k -= 1
     if k > 0:
         before = BRACKET if p[k - 1] in b"}]" else EXPECTS if p[k - 1] in b"{[,:" else 0
-    return before & (BRACKET | EXPECTS) | (LINE_BEGINS if p[n - 1] == c'\n' else 0)
+    return before & (BRACKET | EXPECTS) | (NEWLINE if p[n - 1] == c'\n' else 0)
 
 
 cdef inline bint is_foreign(uint8_t c) noexcept nogil:
@@ -26,8 +26,8 @@ cdef inline bint is_foreign(uint8_t c) noexcept nogil:
 
 
 cdef inline bint leaves_json(uint8_t before) noexcept nogil:
-    """Outside of strings, before such a byte: could no number or word stand there? before: as in `line_start`."""
-    return before & BRACKET or (before & LINE_BEGINS and not before & EXPECTS)
+    """Outside of strings, before such a byte: could no number or word stand there? before: the JsonEnds."""
+    return before & BRACKET or (before & NEWLINE and not before & EXPECTS)
 
 
 cdef inline Py_ssize_t left_at(uint8_t before, const Json* j, const uint8_t* p, Py_ssize_t n) noexcept nogil:

@@ -785,8 +785,8 @@ cdef int look_value_end(const View* v, const Context* c, const Stream* s, Py_ssi
     if is_special(v, i) and role != KEY_OPEN:
         return YES
     if role == VALUE_CLOSE:
-        verdict = look_value_follow(v, row, stop[0], origin, s.tags.quotes)
-        if verdict == NO and not s.tags.quotes:
+        verdict = look_value_follow(v, row, stop[0], origin, s.tags.call.tagged.quotes_pair)
+        if verdict == NO and not s.tags.call.tagged.quotes_pair:
             verdict = look_lost_key(v, c, s, stop[0], origin, &key)
             if verdict == MORE and not v.end:
                 return MORE
@@ -794,8 +794,8 @@ cdef int look_value_end(const View* v, const Context* c, const Stream* s, Py_ssi
                 return YES
             verdict = NO
         if verdict == NO:
-            return look_left(v, c, s, stop[0], origin, not s.tags.quotes)
-        return unless_quoted(v, row, stop[0], verdict) if s.tags.quotes else verdict
+            return look_left(v, c, s, stop[0], origin, not s.tags.call.tagged.quotes_pair)
+        return unless_quoted(v, row, stop[0], verdict) if s.tags.call.tagged.quotes_pair else verdict
     if role == STOP:
         return look_follow(v, row, stop[0], origin, row.follow_stop)
     if role == SECTION_CLOSE:

@@ -99,8 +99,9 @@ cdef void open_key(Stream* s, const Context* c, View* v, const uint8_t* key, Py_
     memcpy(s.header, key, n)
     s.header_n = <uint16_t>n
     choose_mode(s, c, types, typed)
-    call.own_mode = 0
-    if may_wrap(s, c, key, n):
+    call.may_wrap = may_wrap(s, c, key, n)
+    call.own_mode = NO_VALUE
+    if call.may_wrap:
         call.own_mode = s.value_mode
         s.value_mode = HELD
     call.fresh = 1
@@ -127,7 +128,7 @@ cdef void judge_wrapper(Stream* s, const Buffer* value) noexcept nogil:
     cdef int first = first_byte(value.p, value.n)
     if first != -1 and first != c'{':
         s.value_mode = call.own_mode
-        call.own_mode = 0
+        call.may_wrap = call.own_mode = 0
 
 
 cdef bint unwrap(Stream* s, const Context* c) noexcept nogil:
@@ -152,7 +153,7 @@ cdef bint unwrap(Stream* s, const Context* c) noexcept nogil:
     else:
         fitted = 0
         s.value_mode = call.own_mode
-    call.own_mode = 0
+    call.may_wrap = call.own_mode = 0
     buffer_free(&json)
     return fitted != 0
 
@@ -166,20 +167,20 @@ cdef void flush_value(Stream* s, const Context* c) noexcept nogil:
     if value.n == 0 or o.labels != NULL:
         value.n = 0 if o.labels != NULL else value.n
         return
-    if call.own_mode:
+    if call.may_wrap:
         judge_wrapper(s, value)
     if s.value_mode == LITERAL and not literal_prefix(value.p, value.n, call.types):
         s.value_mode = STREAMED
-    if s.value_mode == HELD and call.types == 0 and not call.own_mode and not json_prefix(value.p, value.n):
+    if s.value_mode == HELD and call.types == 0 and not call.may_wrap and not json_prefix(value.p, value.n):
         s.value_mode = STREAMED
     if s.value_mode == HELD and value.n > o.held.cap:
         note(s, D_HELD_TOO_LONG, g.value_at)
         s.value_mode = STREAMED
-        call.own_mode = 0
+        call.may_wrap = call.own_mode = 0
     if s.value_mode != STREAMED:
         return
-    if not g.begun:
-        g.begun = 1
+    if not call.begun:
+        call.begun = 1
         begin_value(s, c, g.value_at)
         write(s, o, b'"', 1, after(s, g.value_at), after(s, g.value_at))
     write_escaped(s, o, value.p, value.n, g.value_at, g.value_stop)
@@ -195,17 +196,17 @@ cdef void close_value(Stream* s, const Context* c, int64_t at) noexcept nogil:
     flush_pending(s, o)
     flush_value(s, c)
     call.paired = 1
-    if call.own_mode and o.labels == NULL and o.held.value.n and unwrap(s, c):
+    if call.may_wrap and o.labels == NULL and o.held.value.n and unwrap(s, c):
         o.held.value.n = 0
         leave_value(s)
         return
-    if call.own_mode:
+    if call.may_wrap:
         s.value_mode = call.own_mode
-        call.own_mode = 0
+        call.may_wrap = call.own_mode = 0
     flush_value(s, c)
     at = after(s, at)
     if s.value_mode == STREAMED:
-        if not g.begun:
+        if not call.begun:
             begin_value(s, c, at)
             write(s, o, b'"', 1, at, at)
         write(s, o, b'"', 1, at, at)
@@ -397,7 +398,7 @@ cdef bint step_value(Stream* s, const Context* c, View* v) noexcept nogil:
         if is_special(v, q):
             drop_special(s, c, v)
         else:
-            g.quotes |= not newline and match(v, row, q, v.n, row.roles[KEY_OPEN], &hit) == YES
+            call.quotes_pair |= not newline and match(v, row, q, v.n, row.roles[KEY_OPEN], &hit) == YES
             put_run(s, c, v, q + 1)
         if s.error:
             return True

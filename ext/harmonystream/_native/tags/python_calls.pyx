@@ -35,7 +35,7 @@ cdef void put_string_text(Stream* s, const Context* c, View* v, Py_ssize_t to) n
         while k > v.i and is_json_space(v.p[k - 1]):
             k -= 1
         if k > v.i:
-            s.tags.line_start = BRACKET if v.p[k - 1] == c']' else 0
+            s.tags.call.python.text_bracket = v.p[k - 1] == c']'
     s.value_mode = STREAMED
     put_run(s, c, v, to)
     s.value_mode = NO_VALUE
@@ -51,7 +51,7 @@ cdef void begin_item(Stream* s, const Context* c) noexcept nogil:
         write_at(s, c, b", " if s.tags.pairs else b"{", s.position)
         s.tags.pairs = 1
         call.arguments += call.arguments < 0xFFFF
-    elif call.expect != P_VALUE and s.tags.begun:
+    elif call.expect != P_VALUE and call.comma_due:
         write_at(s, c, b", ", s.position)
 
 
@@ -76,8 +76,7 @@ cdef void open_string(Stream* s, const Context* c, uint8_t expect) noexcept nogi
     write_at(s, c, b'"', s.position)
     call.in_key = call.expect == P_KEY
     call.expect = expect
-    s.tags.line_start = 0
-    call.depth = call.quote_in_text = 0
+    call.depth = call.quote_in_text = call.text_bracket = 0
 
 
 cdef void close_string(Stream* s, const Context* c) noexcept nogil:
@@ -169,7 +168,7 @@ cdef void finish_python(Stream* s, const Context* c, bint stopped) noexcept nogi
 cdef void drop_quote(Stream* s, const Context* c, View* v, Py_ssize_t n) noexcept nogil:
     """The row's own quote, where it opens and closes nothing."""
     flush_pending(s, c.out)
-    s.tags.line_start = 0
+    s.tags.call.python.text_bracket = 0
     note(s, D_IGNORED_TEXT, s.position)
     if not s.error:
         consume(s, c, v, v.i + n, IN_ARGUMENTS)
@@ -269,7 +268,7 @@ cdef void open_spread(Stream* s, const Context* c, View* v, Py_ssize_t stop) noe
             return
     push(call, P_OBJECT, False)
     call.spread = call.named_only = 1
-    s.tags.begun = 0
+    call.comma_due = 0
     consume(s, c, v, stop, IN_ARGUMENTS)
 
 
@@ -338,7 +337,7 @@ cdef bint step_item(Stream* s, const Context* c, View* v) noexcept nogil:
         push(call, P_OBJECT if ch == c'{' else P_ARRAY if ch == c'[' else P_TUPLE, is_set == YES)
         call.vague |= c.row.bare_keys & is_in_object(call)
         write_at(s, c, b"{" if is_in_object(call) else b"[", s.position)
-        s.tags.begun = 0
+        call.comma_due = 0
         consume(s, c, v, v.i + 1, IN_ARGUMENTS)
         return True
     return step_literal(s, c, v)
@@ -418,7 +417,7 @@ cdef bint step_after_value(Stream* s, const Context* c, View* v) noexcept nogil:
         return step_closer(s, c, v)
     if ch == c',':
         call.expect = P_ARGUMENT if call.brackets == 0 else P_KEY if is_in_object(call) else P_ITEM
-        s.tags.begun = 1
+        call.comma_due = 1
         consume(s, c, v, v.i + 1, IN_ARGUMENTS)
         return True
     verdict = look_next_argument(v, s, c)
@@ -447,7 +446,7 @@ cdef bint step_colon(Stream* s, const Context* c, View* v) noexcept nogil:
     return True
 
 
-cdef inline bint ends_expression(const TagTable* row, const PythonCall* call, int64_t depth, uint8_t c) noexcept nogil:
+cdef inline bint ends_expression(const TagTable* row, const PythonCall* call, int32_t depth, uint8_t c) noexcept nogil:
     return depth == 0 and (c == c',' or is_closer(row, c) or (c == c':' and call.in_key))
 
 
@@ -479,7 +478,7 @@ cdef bint step_expression(Stream* s, const Context* c, View* v) noexcept nogil:
     """Text up to a comma or bracket that is not inside of brackets of its own."""
     cdef PythonCall* call = &s.tags.call.python
     cdef uint64_t markers = c.row.calls | c.row.roles[STOP] | c.row.roles[QUOTE]
-    cdef int64_t depth = call.depth
+    cdef int32_t depth = call.depth
     cdef Py_ssize_t x = v.i, stop = 0
     cdef bint opened = False
     cdef int verdict
@@ -500,7 +499,7 @@ cdef bint step_expression(Stream* s, const Context* c, View* v) noexcept nogil:
         if is_json_space(ch) or ends_expression(c.row, call, depth, ch) or (x > v.i and c.row.first[ch] & markers):
             break
         if is_opener(c.row, ch):
-            depth += 1
+            depth += depth < MOST_DEPTH
             opened = True
         elif depth and is_closer(c.row, ch):
             depth -= 1
@@ -536,7 +535,7 @@ cdef bint step_escape(Stream* s, const Context* c, View* v) noexcept nogil:
         put_string_text(s, c, v, stop)
         return True
     flush_pending(s, c.out)
-    s.tags.line_start = 0
+    s.tags.call.python.text_bracket = 0
     last = position_at(s, v, stop - 1) + 1
     if code >= 0:
         write_escaped(s, c.out, text, utf8_encode(<uint32_t>code, text), s.position, last)
@@ -565,7 +564,7 @@ cdef bint step_quote(Stream* s, const Context* c, View* v) noexcept nogil:
         return True
     if verdict == ADJACENT:
         flush_pending(s, c.out)
-        s.tags.line_start = 0
+        call.text_bracket = 0
         call.quote = v.p[stop - 1]
         call.n_quotes = size
         call.raw = 0
@@ -586,7 +585,7 @@ cdef bint step_string(Stream* s, const Context* c, View* v) noexcept nogil:
         return step_escape(s, c, v)
     if quote and v.p[x] == quote:
         return step_quote(s, c, v)
-    if v.p[x] == c'\n' and s.tags.line_start and not s.tags.quotes:
+    if v.p[x] == c'\n' and call.text_bracket and not call.quoted_call:
         verdict = look_lost_from(v, s, c.row, x, c.tools)
         if verdict == YES:
             end_at_line(s, c)
@@ -622,7 +621,7 @@ cdef bint step_python(Stream* s, const Context* c, View* v) noexcept nogil:
             consume(s, c, v, v.n, IN_HEADER)
         return v.end
     if is_special(v, v.i):
-        s.tags.line_start = 0
+        s.tags.call.python.text_bracket = 0
         drop_special(s, c, v)
         return True
     if expect == P_STRING:

@@ -26,6 +26,7 @@ cdef enum PythonBracket:               # in the stack
 
 cdef enum:
     MOST_BRACKETS = 31                 # open inside of each other
+    MOST_DEPTH = 1 << 30               # that are counted in an expression
     ADJACENT = 8                       # a Verdict: another string goes on
     GOES_ON                            # a Verdict: the string does
     KEY_NEXT                           # a Verdict: an argument of the call follows
@@ -508,10 +509,10 @@ cdef inline int look_lost_string(const View* v, Stream* s, const TagTable* row, 
     """In a string, at a marker of a call in the text: does the section's closer here end the call, because the
     string's end is missing? Remembers openers: a string that quotes a call quotes its closer, too."""
     cdef int verdict = match(v, row, v.i, v.n, row.roles[SECTION_OPEN] | row.roles[SECTION_CLOSE], hit)
-    if verdict != YES or s.tags.quotes:
-        return MORE if verdict == MORE and not v.end and not s.tags.quotes else NO
+    if verdict != YES or s.tags.call.python.quoted_call:
+        return MORE if verdict == MORE and not v.end and not s.tags.call.python.quoted_call else NO
     if row.literals[hit[0]].role == SECTION_OPEN:
-        s.tags.quotes = 1
+        s.tags.call.python.quoted_call = 1
         return NO
     return look_lost_from(v, s, row, v.i + row.literals[hit[0]].n, NULL)
 

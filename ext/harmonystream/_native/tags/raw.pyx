@@ -34,13 +34,13 @@ cdef int look_raw_end(const View* v, Stream* s, const TagTable* row, Py_ssize_t 
     if role == STOP:
         return look_follow(v, row, stop, origin, row.follow_stop)
     if role != CALL_CLOSE and role != SECTION_CLOSE:
-        s.tags.quotes |= s.json.in_string
+        s.tags.call.raw.quoted_call |= s.json.in_string
         return NO if s.json.stage == J_OPEN else YES
     if not s.json.in_string:
         return YES
     verdict = look_follow(v, row, stop, origin, row.follow_call if role == CALL_CLOSE else row.follow_section)
-    if verdict == NO and not s.tags.quotes and s.json.escape != E_BACKSLASH:
-        verdict = look_lost_end(v, row, stop, c'"', s.tags.line_start & BRACKET != 0)
+    if verdict == NO and not s.tags.call.raw.quoted_call and s.json.escape != E_BACKSLASH:
+        verdict = look_lost_end(v, row, stop, c'"', s.tags.call.raw.ends & BRACKET != 0)
     return verdict
 
 
@@ -82,7 +82,7 @@ cdef bint step_raw_begin(Stream* s, const Context* c, View* v) noexcept nogil:
     if is_special(v, v.i):
         drop_special(s, c, v)
         return True
-    g.begun = 1
+    call.begun = 1
     return True
 
 
@@ -102,7 +102,7 @@ cdef bint step_raw_end(Stream* s, const Context* c, View* v, int k) noexcept nog
 
 cdef void put_raw(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcept nogil:
     """The bytes up to `to` are arguments."""
-    s.tags.line_start = end_of_text(s.tags.line_start, v.p + v.i, to - v.i)
+    s.tags.call.raw.ends = end_of_text(s.tags.call.raw.ends, v.p + v.i, to - v.i)
     put_run(s, c, v, to)
 
 
@@ -204,14 +204,14 @@ cdef bint step_raw(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef const RawCall* call = &s.tags.call.raw
     cdef const TagTable* row = c.row
     cdef uint64_t marks = row.follow_call | row.roles[CALL_CLOSE]
-    cdef bint closed = is_closed(s), opened = s.json.stage == J_OPEN and s.tags.begun
+    cdef bint closed = is_closed(s), opened = s.json.stage == J_OPEN and call.begun
     cdef Py_ssize_t q = v.i, stop = 0
     cdef int k = -1, verdict
-    if not s.tags.begun:
+    if not call.begun:
         return step_raw_begin(s, c, v)
     if opened:
-        if row.open_end and v.p[q] == c'\n' and s.tags.line_start & BRACKET and (
-                s.json.in_string and s.json.escape != E_BACKSLASH and not s.tags.quotes):
+        if row.open_end and v.p[q] == c'\n' and s.tags.call.raw.ends & BRACKET and (
+                s.json.in_string and s.json.escape != E_BACKSLASH and not s.tags.call.raw.quoted_call):
             verdict = look_lost_end(v, row, q, c'"', False)
             if verdict == MORE:
                 return False
@@ -223,7 +223,7 @@ cdef bint step_raw(Stream* s, const Context* c, View* v) noexcept nogil:
         if q > v.i:
             q = v.i + open_run(&s.json, v.p + v.i, q - v.i)
             if row.open_end:
-                stop = v.i + left_at(s.tags.line_start, &s.json, v.p + v.i, q - v.i)
+                stop = v.i + left_at(call.ends, &s.json, v.p + v.i, q - v.i)
                 if stop == v.i:
                     return leave_raw(s, c)
                 q = stop
@@ -258,12 +258,12 @@ cdef bint step_raw(Stream* s, const Context* c, View* v) noexcept nogil:
             consume(s, c, v, v.n, IN_HEADER)                                 # a partial closer
             return True
     if is_special(v, q):
-        s.tags.line_start = 0
+        s.tags.call.raw.ends = 0
         drop_special(s, c, v)
         return True
     if is_noise(s, v, row):
         return step_raw_noise(s, c, v)
-    if row.open_end and opened and left_at(s.tags.line_start, &s.json, v.p + q, 1) == 0:
+    if row.open_end and opened and left_at(call.ends, &s.json, v.p + q, 1) == 0:
         return leave_raw(s, c)
     q += 1
     while q < v.n and not opened and not (

@@ -16,9 +16,9 @@ from harmonystream._native.core.types cimport *
 DEBUG = bool(DEBUG_BUILD)
 
 cdef enum:
-    N_BYTES = 24
+    N_BYTES = 22
     SCAN_SIZE = 4 + 2 + 10
-    CALL_SIZE = 2 * 8 + 2 + 4 + 10                         # of the largest CallState: PythonCall
+    CALL_SIZE = SCAN_SIZE + 2 + 14                         # of the largest CallState: WrappedCall
     FIXED_SIZE = 6 * 8 + 2 * 4 + SCAN_SIZE + 4 + N_BYTES + CALL_SIZE + 3 * 4
 
 
@@ -29,7 +29,7 @@ cdef void walk(Stream* s, uint8_t* special, uint32_t* n, Fields* f) noexcept:
     cdef uint8_t** bytes_ = [
         &g.reasoning, &g.answer, &g.seam, &g.in_section, &s.trim, special,
         &g.mentions, &g.think_mentions, &g.fence, &g.ticks, &g.lead, &s.spoken, &s.parted,
-        &g.code, &g.at_start, &g.line_start, &g.begun, &g.array, &g.pairs, &g.unread, &g.quotes, &s.value_mode,
+        &g.code, &g.at_start, &g.line_start, &g.array, &g.pairs, &g.unread, &s.value_mode,
         &g.name_nth, &g.name_inner]
     cdef int i
     for i in range(6):
@@ -43,7 +43,7 @@ cdef void walk(Stream* s, uint8_t* special, uint32_t* n, Fields* f) noexcept:
     if s.state == PAIRS or s.state == VALUE:
         walk_tagged(&g.call.tagged, f)
     elif s.state == RAW:
-        byte_field(f, &g.call.raw.fence)
+        walk_raw(&g.call.raw, f)
     elif s.state == WRAPPED:
         walk_wrapped(&g.call.wrapped, f)
     elif s.state == PYTHON:
@@ -54,34 +54,45 @@ cdef void walk(Stream* s, uint8_t* special, uint32_t* n, Fields* f) noexcept:
 
 cdef void walk_tagged(TaggedCall* call, Fields* f) noexcept:
     cdef int i
-    cdef uint8_t** bytes_ = [&call.types, &call.untyped_json, &call.own_mode, &call.opener_due, &call.fresh,
-                             &call.layout, &call.cdata, &call.paired]
+    cdef uint8_t** bytes_ = [&call.types, &call.untyped_json, &call.may_wrap, &call.own_mode, &call.begun,
+                             &call.opener_due, &call.fresh, &call.layout, &call.cdata, &call.quotes_pair, &call.paired]
     long_field(f, <int64_t*>&call.path)
-    for i in range(8):
+    for i in range(11):
         byte_field(f, bytes_[i])
+
+
+cdef void walk_raw(RawCall* call, Fields* f) noexcept:
+    byte_field(f, &call.fence)
+    byte_field(f, &call.begun)
+    byte_field(f, &call.ends)
+    byte_field(f, &call.quoted_call)
 
 
 cdef void walk_wrapped(WrappedCall* call, Fields* f) noexcept:
     walk_scan(&call.object, f)
-    word_field(f, <uint32_t*>&call.surrogate)
+    short_field(f, &call.surrogate)
     byte_field(f, &call.passing)
     byte_field(f, &call.members)
     byte_field(f, &call.escape_n)
-    bytes_field(f, call.escape, 6)
+    bytes_field(f, call.escape, 5)
     byte_field(f, &call.name_nth)
     byte_field(f, &call.name_inner)
     byte_field(f, &call.name_open)
+    byte_field(f, &call.arguments_found)
+    byte_field(f, &call.ends)
+    byte_field(f, &call.quoted_call)
 
 
 cdef void walk_python(PythonCall* call, Fields* f) noexcept:
     cdef int i
     cdef uint8_t** bytes_ = [&call.expect, &call.spread, &call.named_only, &call.in_key, &call.quote, &call.n_quotes,
-                             &call.raw, &call.quote_in_text, &call.after_bracket, &call.vague]
+                             &call.raw, &call.quote_in_text, &call.after_bracket, &call.vague, &call.text_bracket,
+                             &call.comma_due, &call.quoted_call]
     long_field(f, <int64_t*>&call.brackets)
-    long_field(f, &call.depth)
+    word_field(f, <uint32_t*>&call.depth)
     short_field(f, &call.arguments)
     word_field(f, &call.sets)
-    for i in range(10):
+    for i in range(13):
         byte_field(f, bytes_[i])
 
 
@@ -154,8 +165,7 @@ cdef int check_numbers(const Stream* s, const Held* held, const TagTable* row, c
     cdef bint in_call = s.state in (PAIRS, VALUE, RAW, WRAPPED, PYTHON), in_value
     cdef const Span** parts = [&s.role, &s.channel, &s.recipient, &s.content_type]
     cdef uint8_t* flags = [
-        g.reasoning, g.answer, g.in_section, s.trim, g.special, g.at_start, g.lead, g.begun, g.array, g.pairs,
-        g.unread, g.quotes]
+        g.reasoning, g.answer, g.in_section, s.trim, g.special, g.at_start, g.lead, g.array, g.pairs, g.unread]
     cdef int i
     if s.state < DONE or s.state >= N_STATES:
         refuse("a field is out of range")
@@ -173,8 +183,7 @@ cdef int check_numbers(const Stream* s, const Held* held, const TagTable* row, c
     if s.state == PAIRS or s.state == VALUE:
         check_tagged(&g.call.tagged, row)
     elif s.state == RAW:
-        if g.call.raw.fence > FENCED:
-            refuse("a field is out of range")
+        check_raw(&g.call.raw)
     elif s.state == WRAPPED:
         check_scan(&g.call.wrapped.object, s, held)
         check_wrapped(&g.call.wrapped)
@@ -182,12 +191,12 @@ cdef int check_numbers(const Stream* s, const Held* held, const TagTable* row, c
         check_python(&g.call.python, row)
     if row.has_element and s.state != WRAPPED and not s.finished and not s.error and not is_path(s):
         refuse("its names are not those of open elements")
-    if (s.value_mode > HELD or g.code > EXAMPLE or g.line_start > (7 if s.state in (RAW, WRAPPED) else LINE_BLANK)
+    if (s.value_mode > HELD or g.code > EXAMPLE or g.line_start > LINE_BLANK
             or s.spoken & ~((1 << R_REASONING) | (1 << R_CONTENT)) or s.parted & ~s.spoken or g.seam > SPLIT):
         refuse("a field is out of range")
     if not -1 <= g.tool < max(0, tools.n) or (g.code != NO_CODE) != (g.fence > 2):
         refuse("a field is out of range")
-    for i in range(12):
+    for i in range(10):
         if flags[i] > 1:
             refuse("a flag is neither 0 nor 1")
     if in_call != (s.kind != NOT_A_CALL):
@@ -212,16 +221,24 @@ cdef int check_scan(const ObjectScan* scan, const Stream* s, const Held* held) e
 
 
 cdef int check_tagged(const TaggedCall* call, const TagTable* row) except -1:
-    if call.types > 127 or call.own_mode > HELD or call.cdata > (IN_CDATA if row.roles[CDATA_OPEN] else NO_CDATA):
+    if (call.types > 127 or call.own_mode > HELD or call.cdata > (IN_CDATA if row.roles[CDATA_OPEN] else NO_CDATA)
+            or (call.may_wrap != 0) != (call.own_mode != NO_VALUE)):
         refuse("a field is out of range")
-    if max(call.untyped_json, call.opener_due, call.fresh, call.layout, call.paired) > 1 or (
-            call.path and not row.has_element):
+    if max(call.untyped_json, call.may_wrap, call.begun, call.opener_due, call.fresh, call.layout, call.quotes_pair,
+           call.paired) > 1 or (call.path and not row.has_element):
         refuse("a flag is neither 0 nor 1")
     return 0
 
 
+cdef int check_raw(const RawCall* call) except -1:
+    if call.fence > FENCED or call.ends > NEWLINE + BRACKET + EXPECTS or max(call.begun, call.quoted_call) > 1:
+        refuse("a field is out of range")
+    return 0
+
+
 cdef int check_wrapped(const WrappedCall* call) except -1:
-    if (call.passing > PASS_PYTHON or call.members > TOO_MANY_MEMBERS or call.name_open > 1
+    if (call.passing > PASS_PYTHON or call.members > TOO_MANY_MEMBERS or max(call.name_open, call.arguments_found, call.quoted_call) > 1
+            or call.ends > NEWLINE + BRACKET + EXPECTS
             or call.escape_n > (4 if call.passing == PASS_SCALAR else 5)
             or (call.surrogate and not 0xD800 <= call.surrogate < 0xDC00)):
         refuse("a field is out of range")
@@ -240,7 +257,8 @@ cdef int check_python(const PythonCall* call, const TagTable* row) except -1:
         sets >>= 1
     if (stack or sets or call.spread > (last_is_object and not row.bare_keys) or call.depth < 0
             or call.expect > P_NOISE or (call.n_quotes != 0) != in_string or call.raw > in_string
-            or max(call.in_key, call.named_only, call.quote_in_text, call.after_bracket, call.vague) > 1):
+            or max(call.in_key, call.named_only, call.quote_in_text, call.after_bracket, call.vague, call.text_bracket,
+                   call.comma_due, call.quoted_call) > 1):
         refuse("its Python scanner is in no possible state")
     own = in_string and call.quote == 0 and row.roles[QUOTE] != 0 and call.n_quotes == 1 and not call.raw
     if in_string and not own and (

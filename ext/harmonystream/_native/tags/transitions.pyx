@@ -78,12 +78,16 @@ cdef void open_call(Stream* s, const CallHeader* h, bint ends_reasoning) noexcep
     """The header h has been read: its call is open. ToolCallStart has been written. ends_reasoning: content follows
     the call."""
     cdef Tags* g = &s.tags
-    g.at_start = g.seam = g.mentions = g.pairs = g.begun = g.unread = g.quotes = 0
+    g.at_start = g.seam = g.mentions = g.pairs = g.unread = 0
     g.newlines = 0
     memset(&g.call, 0, sizeof(CallState))
     if g.code != NO_CODE:                                  # the open fence is not empty any more
         g.code = CODE
-    g.line_start = 1
+    g.line_start = h.body == PAIRS
+    if h.body == RAW:
+        g.call.raw.ends = NEWLINE
+    elif h.body == WRAPPED:
+        g.call.wrapped.ends = NEWLINE
     s.parted = s.spoken if s.trim else 0
     g.in_section = h.in_section
     if ends_reasoning:
@@ -100,8 +104,8 @@ cdef void open_call(Stream* s, const CallHeader* h, bint ends_reasoning) noexcep
 cdef void open_value(Stream* s) noexcept nogil:
     """A key has been read; its value begins. The caller has set `value_mode`."""
     cdef TaggedCall* call = &s.tags.call.tagged
-    s.tags.line_start = s.tags.begun = s.tags.quotes = 0
-    call.opener_due = call.layout = 0
+    s.tags.line_start = 0
+    call.begun = call.quotes_pair = call.opener_due = call.layout = 0
     call.cdata = NO_CDATA
     s.state = VALUE
     s.region = IN_ARGUMENTS
@@ -117,6 +121,8 @@ cdef void leave_value(Stream* s) noexcept nogil:
 cdef void turn_raw(Stream* s) noexcept nogil:
     """A body that should have keys begins with `{`: it is read as JSON."""
     memset(&s.tags.call, 0, sizeof(CallState))
+    s.tags.call.raw.ends = NEWLINE if s.tags.line_start else 0
+    s.tags.line_start = 0
     s.state = RAW
     s.region = IN_ARGUMENTS
 

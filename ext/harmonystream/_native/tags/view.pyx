@@ -14,7 +14,8 @@ cdef void drop_special(Stream* s, const Context* c, View* v) noexcept nogil:
     if v.marks[v.i] & BEGINS_CONTROL and match(v, c.row, v.i, v.n, c.row.by_id, &k) == YES:
         n = c.row.literals[k].n
         if c.row.literals[k].role in (THINK_OPEN, THINK_CLOSE, DROP, ANSWER_OPEN) and s.state in (VALUE, RAW):
-            s.tags.begun |= s.state == RAW
+            if s.state == RAW:
+                s.tags.call.raw.begun = 1
             put_run(s, c, v, v.i + n)
             return
     flush_pending(s, c.out)

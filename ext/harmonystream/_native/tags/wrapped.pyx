@@ -1,7 +1,7 @@
 # The states WRAPPED and AFTER: the call is one object, {"name": …, "arguments": …}. Its header has found the name
 # already. The value of `arguments` is passed on, everything else is dropped. AFTER also follows a Python call.
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcmp, memset
 from harmonystream._native.core.buffer cimport buffer_free, buffer_put
 from harmonystream._native.core.build cimport DEBUG_BUILD
@@ -51,7 +51,7 @@ cdef void end_escape(Stream* s, const Context* c) noexcept nogil:
             return
         flush_surrogate(s, c)
         if 0xD800 <= code < 0xDC00:
-            call.surrogate = code
+            call.surrogate = <uint16_t>code
             return
     else:
         flush_surrogate(s, c)
@@ -249,7 +249,7 @@ cdef void write_members(Stream* s, const Context* c, bint closed) noexcept nogil
 cdef bint is_part_unread(const Stream* s) noexcept nogil:
     """Where the object ends: is something in it that is not read, or is a member missing?"""
     cdef const ObjectScan* o = &s.tags.call.wrapped.object
-    return o.stray or o.expect in (X_IN_KEY, X_COLON, X_VALUE) or (o.expect == X_KEY and not s.tags.begun)
+    return o.stray or o.expect in (X_IN_KEY, X_COLON, X_VALUE) or (o.expect == X_KEY and not s.tags.call.wrapped.arguments_found)
 
 
 cdef void end_object(Stream* s, const Context* c, int64_t at, bint stopped) noexcept nogil:
@@ -305,7 +305,7 @@ cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int f
             return
         if member == ARGUMENTS_MEMBER and v.p[x] != c'{' and call.object.keys != KEYS_ARE_NAMES and is_declared(s, c):
             member = OTHER_MEMBER
-        if g.begun:
+        if call.arguments_found:
             if member == OTHER_MEMBER or member == ARGUMENTS_MEMBER:
                 note(s, D_IGNORED_MEMBER, at)
                 g.unread |= member == ARGUMENTS_MEMBER or may_be_argument(s, c)
@@ -315,7 +315,7 @@ cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int f
             if is_declared(s, c):
                 open_member(s, c, at, True)
         else:
-            g.begun = 1
+            call.arguments_found = 1
             if call.members == SOME_MEMBERS or call.members == FOREIGN_MEMBERS:
                 note(s, D_IGNORED_MEMBER, g.value_at)
                 g.unread |= call.members == SOME_MEMBERS
@@ -354,7 +354,7 @@ cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int f
             if s.error:
                 return
         if found == F_OVER or found == F_ENDED_OVER:
-            g.unread |= expect == X_KEY and not g.begun and call.members == NO_MEMBERS   # after a comma
+            g.unread |= expect == X_KEY and not call.arguments_found and call.members == NO_MEMBERS   # after a comma
             at = position_at(s, v, x)
             end_object(s, c, at, False)
             if s.error:
@@ -387,7 +387,7 @@ cdef int look_object_end(const View* v, Stream* s, const TagTable* row, Py_ssize
     """Does the marker at x end the object, though its closing brace is missing?
 
     A marker in a string is data, unless it is at the start of a line, because JSON's strings have no line ends, or
-    unless what follows shows that the string ended there. before: what comes before x, as in `line_start`.
+    unless what follows shows that the string ended there. before: the JsonEnds before x.
     """
     cdef const WrappedCall* call = &s.tags.call.wrapped
     cdef uint64_t markers = row.around_closes | row.roles[STOP]
@@ -401,10 +401,10 @@ cdef int look_object_end(const View* v, Stream* s, const TagTable* row, Py_ssize
         return verdict
     if row.literals[hit[0]].role == STOP:
         return look_stop(v, row, x, hit[0])
-    if not call.object.in_string or before & LINE_BEGINS:
+    if not call.object.in_string or before & NEWLINE:
         return YES
     verdict = look_string_end(v, row, x + row.literals[hit[0]].n, call.object.in_string)
-    if verdict == NO and not s.tags.quotes:
+    if verdict == NO and not call.quoted_call:
         verdict = look_lost_end(v, row, x + row.literals[hit[0]].n, call.object.in_string, before & BRACKET != 0)
     return verdict
 
@@ -413,10 +413,10 @@ cdef int look_quoted_opener(const View* v, Stream* s, const TagTable* row, Py_ss
     """Is an outer opener at x, in a string? Then a closer in it is one, too. Only MORE matters to the caller."""
     cdef const WrappedCall* call = &s.tags.call.wrapped
     cdef int k = -1, verdict = NO
-    if call.object.in_string and not call.object.escape and not s.tags.quotes:
+    if call.object.in_string and not call.object.escape and not call.quoted_call:
         verdict = match(v, row, x, v.n, row.around_opens, &k)
         if verdict == YES:
-            s.tags.quotes = 1
+            s.tags.call.wrapped.quoted_call = 1
     return MORE if verdict == MORE and not v.end else NO
 
 
@@ -434,12 +434,12 @@ cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
             pass_to(s, c, v, x)
             return step_special(s, c, v)
         if row.first[v.p[x]] & markers:
-            before = end_of_text(g.line_start, v.p + begin, x - begin)
+            before = end_of_text(call.ends, v.p + begin, x - begin)
             verdict = look_object_end(v, s, row, x, before, &k)
             if verdict == NO:
                 verdict = look_quoted_opener(v, s, row, x)
             if verdict != NO:
-                g.line_start = before
+                call.ends = before
                 pass_to(s, c, v, x)
                 if verdict == MORE and not v.end:
                     return False
@@ -452,11 +452,11 @@ cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
                     end_object(s, c, s.position, row.literals[k].role == STOP or call.object.in_string)
                 return True
         elif row.lacks_closer and v.p[x] == c'\n':
-            before = end_of_text(g.line_start, v.p + begin, x - begin)
-            if before & BRACKET and call.object.in_string and not call.object.escape and not g.quotes:
+            before = end_of_text(call.ends, v.p + begin, x - begin)
+            if before & BRACKET and call.object.in_string and not call.object.escape and not call.quoted_call:
                 verdict = look_lost_end(v, row, x, call.object.in_string, False)
                 if verdict != NO:
-                    g.line_start = before
+                    call.ends = before
                     pass_to(s, c, v, x)
                     if verdict == MORE:
                         return False
@@ -476,9 +476,9 @@ cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
                 continue
         if row.lacks_closer and not call.object.in_string and is_foreign(v.p[x]) and not (
                 call.object.python and v.p[x] in b"()'"):
-            before = end_of_text(g.line_start, v.p + begin, x - begin)
+            before = end_of_text(call.ends, v.p + begin, x - begin)
             if leaves_json(before):
-                g.line_start = before
+                call.ends = before
                 pass_to(s, c, v, x)
                 note(s, D_MISSING_CLOSER, s.position)
                 if not s.error:
@@ -501,7 +501,7 @@ cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
                 x = v.i
                 continue
         x += 1
-    g.line_start = end_of_text(g.line_start, v.p + begin, v.n - begin)
+    call.ends = end_of_text(call.ends, v.p + begin, v.n - begin)
     pass_to(s, c, v, v.n)
     return True
 
@@ -526,7 +526,7 @@ cdef bint step_special(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef const ObjectScan* o = &s.tags.call.wrapped.object
     cdef uint64_t ends = c.row.follow_call | c.row.roles[CALL_CLOSE]
     cdef int k = -1
-    s.tags.line_start = 0
+    s.tags.call.wrapped.ends = 0
     if match(v, c.row, v.i, v.n, ends, &k) == YES:
         note(s, D_MISSING_CLOSER, s.position)
         if not s.error:

@@ -683,13 +683,9 @@ cdef class SseWriter:
 
     cdef bytes records(self, const Out* out, Py_ssize_t begin, Py_ssize_t end):
         """The frames of these records, which are this stream's."""
-        cdef const Record* r
         cdef Py_ssize_t i = begin
         if begin == end:
             return b""
-        r = &out.records[begin]
-        if end == begin + 1 and r.kind <= R_ARGUMENTS and self.w.frames[r.kind] != NULL:
-            return self.one_frame(r.kind, out.text + r.at, r.n, False)
         self.out.n = 0
         try:
             while i < end:

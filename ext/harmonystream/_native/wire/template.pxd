@@ -23,10 +23,25 @@ cdef enum Seal:                        # what the end of an item has of its text
     HASH                               # see signature.pyx
     ASKED                              # what Python makes of it
 
+cdef enum Hole:                        # what follows a piece; the names for Python are in `HOLES`, in this order
+    NO_HOLE                            # nothing: it is the last piece
+    H_DELTA, H_NUMBER                  # a delta's text; the running number
+    H_ITEM_INDEX, H_CALL_INDEX
+    H_TEXT, H_OUTPUT                   # the item's whole text; the items that are kept
+    # the writer's constants, in their order: see N_CONSTANTS
+    H_RESPONSE_ID, H_CREATED, H_ID_STEM, H_MODEL, H_HEAD
+    # its counts, in the order of Count: of tokens
+    H_PROMPT_TOKENS, H_RESPONSE_TOKENS, H_TOTAL_TOKENS, H_REASONING_TOKENS
+    # its values, in the order of Value
+    H_CALL_NAME, H_CALL_ID, H_ITEM_ID, H_CALL_FIELDS, H_SEAL, H_REASON, H_BESIDE, H_USAGE
+    H_LOGPROBS, H_TOKEN_IDS            # of a delta's tokens
+    H_ALL_LOGPROBS, H_ALL_BYTES        # of the item's tokens
+    N_HOLES
+
 cdef struct TemplatePiece:
     const uint8_t* p
     Py_ssize_t n
-    uint8_t hole                       # what follows the bytes: its letter; 0: nothing, it is the last piece
+    uint8_t hole                       # Hole
 
 cdef struct Template:
     TemplatePiece* pieces              # NULL: nothing is sent
@@ -102,10 +117,10 @@ cdef inline void fill(const Template* template, uint8_t* to, const Filling* fill
     while True:
         memcpy(to, piece.p, piece.n)
         to += piece.n
-        if piece.hole == c't':
+        if piece.hole == H_DELTA:
             memcpy(to, filling.text, filling.n)
             to += filling.n
-        elif piece.hole == c'n':
+        elif piece.hole == H_NUMBER:
             memcpy(to, filling.number, filling.digits)
             to += filling.digits
         else:

@@ -14,7 +14,17 @@ cdef dict MOMENTS = {"begin": BEGIN, "delta": DELTA, "sealed": SEALED, "end": EN
                      "cut item": CUT_ITEM}
 cdef dict KINDS = {"reasoning": R_REASONING, "content": R_CONTENT, "arguments": R_ARGUMENTS}
 cdef dict SEALS = {"": NO_SEAL, "hash": HASH, "asked": ASKED}
-cdef bytes HOLES = b"Aabcdefghijklmnopqrstuvwxyz"
+
+HOLES = (
+    *("delta", "number", "item index", "call index", "text", "output"),
+    *("response id", "created", "id stem", "model", "head"),
+    *("prompt tokens", "response tokens", "total tokens", "reasoning tokens"),
+    *("call name", "call id", "item id", "call fields", "seal", "reason", "beside", "usage"),
+    *("logprobs", "token ids", "all logprobs", "all bytes"),
+)
+assert len(HOLES) == N_HOLES - 1
+
+cdef dict HOLE_NUMBERS = {name: number for number, name in enumerate(HOLES, 1)}
 
 
 @cython.final
@@ -29,13 +39,11 @@ cdef class Templates:
     "cut", "item" and "cut item", the last two for what is kept of it. The kinds are those of deltas. The variant is the
     number of the message's channel, or of the call's type. A "delta" of one empty part is hidden; without a "delta",
     the text is kept, but not sent.
-    Holes: "t" a delta's text, "n" the running number, "i" the item's index, "k" the call's index, "w" the item's whole
-    text, "j" its id, "m" the call's name, "d" the call's id, "f" fields of a call, "g" the item's seal, "v" and "e" the
-    logprobs and ids of a delta's tokens, "z" and "A" those of the item's; "a" the response's id, "c" when it was
-    created, "l" the model, "s" the stem of ids, "h" the head; "r" the reason of the end, "b" what is written beside it,
-    "o" the items that are kept, "u" the usage as JSON; and of tokens "x" those of the prompt, "p" those of the
-    response, "q" those of its reasoning, "y" all. "f", "g", "v", "e", "z", "A", "b", "h", "o" and "u" are JSON; all
-    others are texts, JSON-escaped, and numbers.
+    holes: names, each of `HOLES`. The item has its index, id, whole text, fields of a call, seal, and the logprobs of
+    all its tokens, for its end and with their bytes. "delta" is a delta's text, "number" the running number, "id stem"
+    what made ids begin with, "beside" what is written beside the reason of the end, and "output" the items that are
+    kept. "head", "output", "call fields", "seal", "beside", "usage", and logprobs and ids of tokens are JSON; all others
+    are texts, JSON-escaped, and numbers.
     opening, finish: frames of the whole response. head: JSON that is in several of them.
     parts: a set of fields, as bits -> the frame between the texts of two messages in them, and what is kept of it.
     fields: (kind, variant) -> the fields of the text, as bits. seals: (kind, variant) -> "hash" or "asked".
@@ -60,7 +68,7 @@ cdef class Templates:
             if given is not None:
                 self.set_template(&table.head if template == 0 else &table.call_id if template == 1 else
                                   &table.closing if template == 2 else &table.closing_usage, given)
-        table.counted = closing is not None and "p" in closing[1]
+        table.counted = closing is not None and "response tokens" in closing[1]
         for bits, (frame, kept) in (parts or {}).items():
             self.set_template(&table.part[checked(bits, FIELDS)], frame)
             self.set_template(&table.part_item[checked(bits, FIELDS)], kept)
@@ -74,16 +82,15 @@ cdef class Templates:
 
     cdef int set_template(self, Template* template, object given) except -1:
         cdef Py_ssize_t i, n
-        cdef bytes part, holes
-        cdef tuple parts
+        cdef bytes part
+        cdef tuple parts, names
         cdef TemplatePiece* pieces
-        parts, text = tuple(given[0]), given[1]
-        holes = text.encode()
+        parts, names = tuple(given[0]), tuple(given[1])
         n = len(parts)
         if any(type(one) is not bytes for one in parts):
             raise TypeError("the parts of a template are bytes")
-        if n != len(holes) + 1 or holes.strip(HOLES):
-            raise ValueError(f"a template has a hole, one of {HOLES.decode()}, between any two parts, not {text!r}")
+        if n != len(names) + 1 or not HOLE_NUMBERS.keys() >= set(names):
+            raise ValueError(f"a template has a hole, one of {', '.join(HOLES)}, between any two parts, not {names!r}")
         free(template.pieces)                                                # NULL, or an earlier one's
         template.pieces = NULL
         pieces = <TemplatePiece*>malloc(n * sizeof(TemplatePiece))
@@ -94,9 +101,9 @@ cdef class Templates:
         for i in range(n):
             part = <bytes>parts[i]
             pieces[i].p, pieces[i].n = <const uint8_t*>PyBytes_AS_STRING(part), PyBytes_GET_SIZE(part)
-            pieces[i].hole = <uint8_t>PyBytes_AS_STRING(holes)[i] if i < n - 1 else 0
+            pieces[i].hole = <uint8_t>HOLE_NUMBERS[names[i]] if i < n - 1 else <uint8_t>NO_HOLE
             template.size += pieces[i].n
-        template.texts, template.numbers = holes.count(b"t"), holes.count(b"n")
+        template.texts, template.numbers = names.count("delta"), names.count("number")
         template.hidden = template.size == 0 and n == 1
         return 0
 

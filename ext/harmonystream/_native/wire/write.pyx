@@ -362,9 +362,9 @@ cdef bint fill_template(Writer* w, const Template* template, Buffer* to) noexcep
     while True:
         if not buffer_put(to, piece.p, piece.n):
             return False
-        if piece.hole == 0:
+        if piece.hole == NO_HOLE:
             return True
-        if piece.hole == c'n':
+        if piece.hole == H_NUMBER:
             if not put_number(w.number, to):
                 return False
             w.number = <int64_t>(<uint64_t>w.number + 1)
@@ -381,47 +381,22 @@ cdef bint put_number(int64_t number, Buffer* to) noexcept nogil:
 
 
 cdef bint put_value(Writer* w, uint8_t hole, Buffer* to) noexcept nogil:
-    cdef const Buffer* value
-    if hole == c'i':
+    cdef const Buffer* value = &w.text
+    if hole == H_ITEM_INDEX:
         return put_number(w.items - 1, to)
-    if hole == c'k':
+    if hole == H_CALL_INDEX:
         return put_number(w.calls - 1, to)
-    if hole == c'o':                                                         # without the first one's comma
+    if hole == H_OUTPUT:                                                     # without the first one's comma
         return w.output.n == 0 or buffer_put(to, w.output.p + 1, w.output.n - 1)
-    if hole == c'a' or hole == c'c' or hole == c's' or hole == c'l' or hole == c'h':
-        return put_constant(w, 0 if hole == c'a' else 1 if hole == c'c' else 2 if hole == c's' else
-                            3 if hole == c'l' else 4, to)
-    if hole == c'p' or hole == c'q' or hole == c'x' or hole == c'y':
-        return put_number(w.counts[<int>(IN_RESPONSE if hole == c'p' else OF_REASONING if hole == c'q' else
-                                         IN_PROMPT if hole == c'x' else IN_TOTAL)], to)
-    if hole == c'v' or hole == c'e':
+    if H_RESPONSE_ID <= hole <= H_HEAD:
+        return put_constant(w, hole - H_RESPONSE_ID, to)
+    if H_PROMPT_TOKENS <= hole <= H_REASONING_TOKENS:
+        return put_number(w.counts[hole - H_PROMPT_TOKENS], to)
+    if hole == H_LOGPROBS or hole == H_TOKEN_IDS:
         w.used = True
-    value = &w.text if hole == c'w' else &w.values[<int>value_of(hole)]
+    if hole != H_TEXT:
+        value = &w.values[hole - H_CALL_NAME]
     return buffer_put(to, value.p, value.n)
-
-
-cdef inline Value value_of(uint8_t hole) noexcept nogil:
-    if hole == c'm':
-        return V_NAME
-    if hole == c'd':
-        return V_CALL_ID
-    if hole == c'j':
-        return V_ITEM_ID
-    if hole == c'f':
-        return V_CALL_FIELDS
-    if hole == c'g':
-        return V_SEAL
-    if hole == c'r':
-        return V_REASON
-    if hole == c'b':
-        return V_BESIDE
-    if hole == c'u':
-        return V_USAGE
-    if hole == c'v':
-        return V_LOGPROBS
-    if hole == c'e':
-        return V_IDS
-    return V_ALL if hole == c'z' else V_ALL_BYTES
 
 
 cdef inline bint put_constant(const Writer* w, int k, Buffer* to) noexcept nogil:
@@ -439,11 +414,11 @@ cdef bint bind(Writer* w, const Template* template) noexcept nogil:
     while True:
         if not buffer_put(&w.bound_text, piece.p, piece.n):
             return False
-        if piece.hole == 0 or piece.hole == c't' or piece.hole == c'n':
+        if piece.hole == NO_HOLE or piece.hole == H_DELTA or piece.hole == H_NUMBER:
             bound[n].n, bound[n].hole = w.bound_text.n - begin, piece.hole
             begin = w.bound_text.n
             n += 1
-            if piece.hole == 0 or n == MOST_PIECES:
+            if piece.hole == NO_HOLE or n == MOST_PIECES:
                 break
         elif not put_value(w, piece.hole, &w.bound_text):
             return False
