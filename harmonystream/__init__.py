@@ -42,8 +42,7 @@ from .events import (
 from .formats import Format
 from .formats.models import format_for
 from .formats.spec import CHECKS
-from .parsing import parse
-from .reading import iter_events
+from .parsing import iter_events, parse
 from .regions import Region, Usage
 
 CHECKS.append(Parser)

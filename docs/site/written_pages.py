@@ -60,7 +60,8 @@ def command_line() -> str:
         lines.append(f"| [`harmonystream {name}`](#{name}) | {cell(about)} |")
     for name, parser in commands():
         lines += ["", f"## {name}", "", *(parser.description or "").strip().splitlines(), ""]
-        rows = [option_row(action) for action in parser._actions if action.dest != "help"]
+        shown = [action for action in parser._actions if action.dest != "help" and action.help != argparse.SUPPRESS]
+        rows = [option_row(action) for action in shown]
         lines += ["| option | what it is |", "|---|---|", *rows] if rows else []
         lines += parts_of(parser.epilog or "")
     lines += ["", "## Exit status", "", "| status | what it says |", "|---|---|"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import HarmonyStreamError
 from ..vocab import from_tokenizers
 from .demo import TOKENS_PER_SECOND
+from .engine_key import add_engine_key, engine_key
 from .paint import add_colour, make_show
 from .parse import format_named
 from .read import InputError
@@ -32,7 +32,8 @@ _MORE = """\
 engines:
   vllm=URL, sglang=URL, tensorrt_llm=URL, completions=URL (any /v1/completions
   that keeps markers in text), llama-server=URL, recorded=FILE. A URL alone is
-  vllm=URL. The engine's key is --key, or HARMONYSTREAM_KEY in the environment.
+  vllm=URL. The engine's key is --engine-key, or HARMONYSTREAM_KEY in the
+  environment.
 
 keys:
   Enter sends the message. Pasted lines are one message; a line that ends with a
@@ -57,9 +58,6 @@ examples:
       --model Qwen/Qwen3-8B --template ./Qwen3-8B
 """
 
-KEY = "HARMONYSTREAM_KEY"
-"""The environment variable that has the engine's key."""
-
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the subcommand and its options."""
@@ -73,7 +71,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     chat.set_defaults(run=run)
     chat.add_argument("--engine", metavar="KIND=URL", help="where the model is; see below")
     chat.add_argument("--served", metavar="NAME", help="the model's name at the engine; default: the first it lists")
-    chat.add_argument("--key", help="the engine's key, sent as a bearer token; default: HARMONYSTREAM_KEY")
+    add_engine_key(chat)
+    chat.add_argument("--key", dest="engine_key", help=argparse.SUPPRESS)  # its earlier name
     chat.add_argument("--model", metavar="NAME", help="the model: Qwen/Qwen3-8B; default: gpt-oss")
     chat.add_argument(
         "--format", metavar="NAME", help="what it writes: a name of `harmonystream formats`, or a file with a row"
@@ -123,9 +122,8 @@ def _engine(args: argparse.Namespace) -> Engine:
     if args.engine is None:
         return Recorded(delay=1 / TOKENS_PER_SECOND if sys.stdout.isatty() else 0.0)
     kind, where = kind_and_url(args.engine)
-    key = args.key if args.key is not None else os.environ.get(KEY)
     try:
-        return engine_of(kind, where, args.served, key, args.timeout)
+        return engine_of(kind, where, args.served, engine_key(args), args.timeout)
     except OSError as error:
         raise InputError(f"{where}: {error.strerror}") from None
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..engines.named import engine_of, kind_and_url
 from ..errors import HarmonyStreamError, missing_extra, suggestion
+from .engine_key import add_engine_key, engine_key
 from .parse import format_named
 from .read import InputError
 
@@ -33,7 +34,8 @@ engines:
   --render URL (vllm launch render, or the engine) prompts are written there,
   by the model's own template, and may have pictures; vllm, sglang and
   llama-server have this, too.
-  Several engines serve the same model.
+  Several engines serve the same model. Their key is --engine-key, or
+  HARMONYSTREAM_KEY in the environment. Engines of --config have `key_env`.
 
 keys:
   --new-key NAME adds a key to the file of --keys, prints it once, and ends. The
@@ -67,7 +69,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     serve.add_argument("--engine", action="append", default=[], metavar="KIND=URL", help="see below; may be repeated")
     serve.add_argument("--render", metavar="URL", help="where the engines' prompts are written: see below")
     serve.add_argument("--served", metavar="NAME", help="the model's name at the engine; default: the first it lists")
-    serve.add_argument("--engine-key", metavar="KEY", help="the engine's key, sent as a bearer token")
+    add_engine_key(serve)
     serve.add_argument("--model", metavar="NAME", help="the model, by which its format is known: Qwen/Qwen3-8B")
     serve.add_argument(
         "--format", metavar="NAME", help="what it writes: a name of `harmonystream formats`, or a file with a row"
@@ -247,9 +249,8 @@ def _model(args: argparse.Namespace) -> Any:
         raise InputError("--engine needs --model NAME, by which the model's format is known")
     if args.context is not None and args.context < 1:
         raise InputError(f"--context is 1 or more, not {args.context}")
-    engines = [
-        engine_of(*kind_and_url(given), args.served, args.engine_key, None, args.render) for given in args.engine
-    ]
+    key = engine_key(args)
+    engines = [engine_of(*kind_and_url(given), args.served, key, None, args.render) for given in args.engine]
     options: dict[str, Any] = {name: getattr(args, name) for name in ("tokenizer", "template", "context", "max_tokens")}
     options["format"] = None if args.format is None else format_named(args.format)
     return Model(args.model, engines, server_tools=server_tools(args.tools, args.mcp), **options)

@@ -2,9 +2,9 @@
 their parts.
 """
 
-from ..labelling_many import label_many
-from ..parsing_chunks import ParsedChunks, parse_chunks
-from ..parsing_many import Parsed, parse_many
+from .chunks import ParsedChunks, parse_chunks
+from .labels import label_many
+from .outputs import Parsed, parse_many
 from .rendering import render_chunks, render_many
 
 __all__ = ["Parsed", "ParsedChunks", "label_many", "parse_chunks", "parse_many", "render_chunks", "render_many"]

@@ -20,16 +20,16 @@ from .._native.stream.parser import Parser
 from ..checks import check_names, shown
 from ..errors import PromptError
 from ..formats import Format, HeaderFormat
-from ..parsing_chunks import ParsedChunks
-from ..parsing_many import Parsed
 from ..prompt.messages import normalize
 from ..prompt.rendering import Draft, PromptWriter, prompt_writer
 from ..prompt.template import Template
 from ..prompt.tool_definitions import chat_tools
 from ..regions import Region
 from ..surrogates import without_surrogates
+from .chunks import ParsedChunks
 from .conversations import conversation_of, in_chunks
 from .messages import NO_MESSAGE, Span, spans_of
+from .outputs import Parsed
 
 __all__ = ["FIELDS", "TRAINED", "render_chunks", "render_many"]
 

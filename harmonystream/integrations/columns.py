@@ -8,9 +8,9 @@ from typing import Any
 
 from .._moved import renamed
 from .._native.core.vocab import Vocab
+from ..columns.labels import label_many
+from ..columns.outputs import COLUMNS, Parsed, parse_many
 from ..formats import Format, HeaderFormat
-from ..labelling_many import label_many
-from ..parsing_many import COLUMNS, Parsed, parse_many
 
 __all__ = ["Labelled", "ParsedColumn"]
 

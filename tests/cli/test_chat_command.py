@@ -206,13 +206,12 @@ def test_what_is_wrong_is_said_before_anybody_types(run, options, said):
     assert said in err
 
 
-def test_the_key_may_be_in_the_environment(monkeypatch):
-    from argparse import Namespace
+@pytest.mark.parametrize(
+    ("options", "sent"), [([], "secret"), (["--engine-key", "mine"], "mine"), (["--key", "mine"], "mine")]
+)
+def test_the_engine_gets_the_key_of_the_option_or_of_the_environment(monkeypatch, options, sent):
+    from harmonystream.cli import _arguments, chat
 
-    from harmonystream.cli import chat
-
-    monkeypatch.setenv(chat.KEY, "secret")
-    args = Namespace(engine="http://e", served=None, key=None, timeout=3.0)
-    assert chat._engine(args)._headers["Authorization"] == "Bearer secret"
-    args.key = "mine"
-    assert chat._engine(args)._headers["Authorization"] == "Bearer mine"
+    monkeypatch.setenv("HARMONYSTREAM_KEY", "secret")
+    args = _arguments().parse_args(["chat", "--engine", "http://e", *options])
+    assert chat._engine(args)._headers["Authorization"] == f"Bearer {sent}"

@@ -13,7 +13,7 @@ import urllib.request
 import pytest
 from command import ENV
 
-from harmonystream.cli import main
+from harmonystream.cli import _arguments, main, serve
 from harmonystream.gateway.operating.keys import Keys
 
 
@@ -75,6 +75,14 @@ def test_a_key_is_printed_once_and_kept_as_its_hash(capsys, tmp_path):
     assert main(["serve", "--keys", str(file), "--new-key", "last"]) == 0
     assert Keys.load(file).owner({"x-api-key": capsys.readouterr().out.strip()}) == "last"
     assert main(["serve", "--keys", str(file), "--new-key", "two words"]) == 2
+
+
+@pytest.mark.parametrize(("options", "sent"), [([], "secret"), (["--engine-key", "mine"], "mine")])
+def test_engines_get_the_key_of_the_option_or_of_the_environment(monkeypatch, options, sent):
+    monkeypatch.setenv("HARMONYSTREAM_KEY", "secret")
+    args = _arguments().parse_args(["serve", "--engine", "http://127.0.0.1:9", "--model", "gpt-oss", *options])
+    (model,) = serve._settings(args).models
+    assert [engine._headers["Authorization"] for engine in model.engines] == [f"Bearer {sent}"]
 
 
 @pytest.mark.parametrize("more", [[], ["--log-contents"]])

@@ -29,7 +29,7 @@ MAY_USE = {
     "engines": CORE | {"grammars", "engines"},
     "agent": CORE | {"grammars", "prompt", "tools", "engines", "agent"},
     "gateway": CORE | {"emit", "prompt", "tools", "engines", "agent", "integrations", "gateway"},
-    "integrations": CORE | {"compat", "emit", "engines", "grammars", "integrations"},
+    "integrations": CORE | {"columns", "compat", "emit", "engines", "grammars", "integrations"},
     "compat": CORE | {"prompt", "compat"},
     "cli": CORE | {"prompt", "tools", "engines", "agent", "gateway", "grammars", "cli"},
 }

@@ -58,16 +58,6 @@ def test_a_buffer_of_the_caller_is_read_once(name):
 def test_what_a_long_call_may_change_is_read_once(name):
     """A check and an index are two reads if the compiler likes. Between them a feed without the GIL may write."""
     assert unlocked_indices(SOURCES[name]) == []
-    assert name != "stream/open_stream.pyx" or "REGIONS[get_byte(&self.s.region)]" in SOURCES[name]
-
-
-def test_the_fingerprint_is_made_with_the_vocabulary():
-    """A fingerprint that the first reader made would be written by two threads at once."""
-    header, body = SOURCES["core/vocab.pxd"], SOURCES["core/vocab.pyx"]
-    assert re.search(r"cdef uint64_t hashed\b", header)
-    assert len(re.findall(r"\.hashed\s*=[^=]", body)) == 1
-    seal = body[body.index("cdef int seal") :]
-    assert "self.hashed = " in seal[: seal.index("\n    def ")]
 
 
 def test_breaches_would_be_found():

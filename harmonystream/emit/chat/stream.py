@@ -12,7 +12,6 @@ from ..._native.stream.parser import Parser
 from ..._native.wire.template import Templates
 from ...checks import check_flag
 from ...formats import Format
-from ...reasons import matched, normal
 from ..common.envelope import unpack
 from ..common.payload import Payload, checked, sendable, to_json
 from ..common.request import shown_calls
@@ -316,17 +315,11 @@ class ChatStream(EventStream):
         stop_reason: the stop string or token id at which the engine stopped. A call that a stop string cut off is not
         completed, and the finish reason is "stop".
         """
-        if stop_reason is None and not self._takes_events and (reason is None or type(reason) is str):
-            plain: bytes | None = self._end_plainly(reason, usage)
-            if plain is not None:
-                return plain
-        self._check(False)
-        stop_reason = matched(reason) if stop_reason is None else stop_reason
-        self._stopped = {} if stop_reason is None else sendable({"stop_reason": stop_reason})
-        self._ends_oddly = True
-        # the parser must not take a stop string for the model's own stop
-        at_string = isinstance(stop_reason, str) and stop_reason != "" and normal(reason) == "stop"
-        return super().finish(None if at_string else reason, usage)
+        return self._finish(reason, usage, stop_reason)
+
+    def _stopped_at(self, stop: int | str | None, reason: str | None) -> str | None:
+        self._stopped = {} if stop is None else sendable({"stop_reason": stop})
+        return None if isinstance(stop, str) and stop != "" and reason == "stop" else reason
 
     def events(
         self,

@@ -14,7 +14,7 @@ from ..._native.wire.template import Templates
 from ...completion import cut_call
 from ...events import Event, MessageEnd, StreamEnd, ToolCallStart
 from ...formats import Format, HeaderFormat
-from ...reasons import normal
+from ...reasons import matched, normal
 from .envelope import Saved, pack, unpack
 from .payload import Payload, to_json
 from .placeholders import idle
@@ -33,6 +33,7 @@ Call: TypeAlias = "tuple[int, str, str, str, str, Any]"
 
 _EVENTS: tuple[type, ...] = get_args(Event)
 _USUAL: dict[type | None, Templates] = {}
+_NO_TEXT = "the API's last event has the whole text, which keep_text=False drops: end with flush()"
 _IDS = 3  # the attributes that _decide_ids() sets
 
 
@@ -63,7 +64,6 @@ class EventStream(SseWriter):
     """The prompt tokens that are known at the beginning. -1 if the usage has more than these."""
     _asked = 0  # which hooks the writer calls in Python: see SseWriter._asks()
     _takes_events = False  # do its events come from other parsers?
-    _ends_oddly = False  # does its end have more than the usual fields?
     _options: bytes | None = None  # the options as JSON, for states
     _keeps_text = True
     _ends_whole = False  # does its last frame repeat the text, although the text is not kept?
@@ -119,6 +119,14 @@ class EventStream(SseWriter):
         """Do the last frames include this usage?"""
         return True
 
+    def _stopped_at(self, stop: Any, reason: str | None) -> str | None:
+        """Keep the stop string or token id at which the engine stopped, if the API sends it.
+
+        Returns the reason for the parser: None for a stop string, which is not the model's own stop and completes no
+        call.
+        """
+        return reason
+
     def _last(self, usage: Payload | None) -> bytes:
         """The last frames, written after the parser has ended."""
         frames: bytes = self._close_with(self._usage_json(usage))
@@ -140,10 +148,6 @@ class EventStream(SseWriter):
         """Raises ValueError if there is no text for response()."""
         if not self._keeps_text:
             raise ValueError("this stream was made with keep_text=False: it has no response(), only what it has sent")
-
-    def _check_end(self) -> None:
-        if self._ends_whole:
-            raise ValueError("the API's last event has the whole text, which keep_text=False drops: end with flush()")
 
     def _ran(self, run: ToolRun) -> bytes:
         """The frames for a call that the server runs, or has run. By default there are none."""
@@ -225,12 +229,19 @@ class EventStream(SseWriter):
         A count that is None is treated as missing. An invalid usage raises TypeError or ValueError, and the stream
         stays open.
         """
-        self._check_end()
-        if (reason is None or type(reason) is str) and not (self._takes_events or self._ends_oddly):
-            plain = self._end_plainly(reason, usage)
+        return self._finish(reason, usage, None)
+
+    def _finish(self, reason: Any, usage: Payload | None, stop: Any) -> bytes:
+        """finish(). stop: the stop string or token id at which the engine stopped, if the caller knows it."""
+        if self._ends_whole:
+            raise ValueError(_NO_TEXT)
+        if stop is None and not self._takes_events and (reason is None or type(reason) is str):
+            plain: bytes | None = self._end_plainly(reason, usage)
             if plain is not None:
                 return plain
-        usage, reason = self.checked_usage(usage), normal(reason)
+        self._check(False)
+        usage, stop = self.checked_usage(usage), matched(reason) if stop is None else stop
+        reason = self._stopped_at(stop, normal(reason))
         self._prepare_end(reason)
         if self._takes_events and not self.parser.position:
             frames = self._write_events([MessageEnd("assistant"), StreamEnd(reason)], reason)
@@ -387,7 +398,8 @@ class EventStream(SseWriter):
     ) -> list[Payload]:
         """The payloads of start() (no arguments), feed(tokens) or feed_text(tokens), or of finish(reason, usage)."""
         if finish:
-            self._check_end()
+            if self._ends_whole:
+                raise ValueError(_NO_TEXT)
             return self._payloads(self.finish, reason, usage)
         if tokens is None:
             return _read(self._open_response(True))

@@ -14,7 +14,6 @@ from ..._native.wire.signature import signature as signature_of
 from ..._native.wire.template import Templates
 from ...checks import check_flag
 from ...formats import Format
-from ...reasons import matched
 from ..common.payload import Payload, checked, sendable, to_json
 from ..common.request import called, shown_calls
 from ..common.state import Callbacks, State
@@ -218,12 +217,11 @@ class MessagesStream(EventStream):
         usage: the usage object of this API or of another one.
         stop_sequence: the stop string at which the engine stopped, if any.
         """
-        self._check(False)
-        self._stop_sequence = matched(reason) if stop_sequence is None else stop_sequence
-        if self._stop_sequence is None:
-            return super().finish(reason, usage)
-        self._ends_oddly = True
-        return super().finish(None, usage)  # the parser must not take a stop string for the model's own stop
+        return self._finish(reason, usage, stop_sequence)
+
+    def _stopped_at(self, stop: str | None, reason: str | None) -> str | None:
+        self._stop_sequence = stop
+        return reason if stop is None else None
 
     def events(
         self,

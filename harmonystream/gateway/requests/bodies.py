@@ -12,6 +12,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
+from ...surrogates import without_surrogates
 from ..refused import Refused
 
 __all__ = ["IN_A_THREAD", "Json", "read_json"]
@@ -28,10 +29,14 @@ STEPS, MOST_STEPS = 200_000, 4_000_000
 
 
 class Json(JSONResponse):
-    """A JSON response. JSON text may have half of a surrogate pair, which UTF-8 cannot encode. It becomes "?"."""
+    """A JSON response. JSON text may have half of a surrogate pair, which UTF-8 cannot encode. It becomes U+FFFD."""
 
     def render(self, content: Any) -> bytes:
-        return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(errors="replace")
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        try:
+            return text.encode()
+        except UnicodeEncodeError:
+            return without_surrogates(text).encode()
 
 
 async def read_json(request: Request, most: int, seconds: float) -> tuple[Any, int]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from ._moved import renamed
-from ._native.core.tools import compiled_tools
-from ._native.core.vocab import Vocab
-from ._native.stream.arrow_in import rows_by_chunk
-from ._native.stream.arrow_stream import stream_of
-from .formats import Format, HeaderFormat
-from .parsing_many import COLUMNS, Parsed, parse_many
+from .._moved import renamed
+from .._native.core.tools import compiled_tools
+from .._native.core.vocab import Vocab
+from .._native.stream.arrow_in import rows_by_chunk
+from .._native.stream.arrow_stream import stream_of
+from ..formats import Format, HeaderFormat
+from .outputs import COLUMNS, Parsed, parse_many
 
 __all__ = ["ParsedChunks", "parse_chunks"]
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tag_streams import TAG_FORMATS, tokens
 
 import harmonystream as hs
-from harmonystream.parsing_many import CHUNK, COLUMNS
+from harmonystream.columns.outputs import CHUNK, COLUMNS
 
 ROW = [200005, 35644, 200008, 13225, 200007, 200006, 173781, 200005, 17196, 200008, 12194, 0, 200002]
 INTEGERS = (pa.int32(), pa.uint32(), pa.int64())
@@ -298,7 +298,7 @@ def test_what_has_been_taken_cannot_be_taken_again():
 
 def test_one_thread_is_the_callers_own(monkeypatch):
     """A measurement of the caller's time then has the reading in it."""
-    monkeypatch.setattr("harmonystream.parsing_many.ThreadPoolExecutor", None)
+    monkeypatch.setattr("harmonystream.columns.outputs.ThreadPoolExecutor", None)
     assert len(pa.array(hs.columns.parse_many(pa.array(["a", "b"]), threads=1))) == 2
 
 

@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
-from ._moved import renamed
-from ._native.core.vocab import Vocab
-from ._native.stream.arrow_in import Rows, rows_of
-from ._native.stream.arrow_out import Node
-from ._native.stream.many import FIELDS, bits, column_of, joined_ends, named, read_rows
-from ._native.stream.parser import Parser
-from .deviations import CODES
-from .formats import Format, HeaderFormat
-from .reasons import normal
-from .regions import Usage
+from .._moved import renamed
+from .._native.core.vocab import Vocab
+from .._native.stream.arrow_in import Rows, rows_of
+from .._native.stream.arrow_out import Node
+from .._native.stream.many import FIELDS, bits, column_of, joined_ends, named, read_rows
+from .._native.stream.parser import Parser
+from ..deviations import CODES
+from ..formats import Format, HeaderFormat
+from ..reasons import normal
+from ..regions import Usage
 
 __all__ = ["COLUMNS", "Parsed", "parse_many"]
 

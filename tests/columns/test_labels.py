@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tag_streams import tokens
 
 import harmonystream as hs
-from harmonystream.parsing_many import CHUNK
+from harmonystream.columns.outputs import CHUNK
 
 ROW = [200005, 17196, 200008, 12194, 0, 200002]
 

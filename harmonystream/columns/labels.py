@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ._native.core.vocab import Vocab
-from ._native.stream.arrow_in import rows_of
-from ._native.stream.arrow_out import Node
-from ._native.stream.label import label_rows_of, labeller_of
-from ._native.stream.many import bits, joined_ends
-from .formats import Format, HeaderFormat
-from .parsing_many import Parsed, each, spans
+from .._native.core.vocab import Vocab
+from .._native.stream.arrow_in import rows_of
+from .._native.stream.arrow_out import Node
+from .._native.stream.label import label_rows_of, labeller_of
+from .._native.stream.many import bits, joined_ends
+from ..formats import Format, HeaderFormat
+from .outputs import Parsed, each, spans
 
 __all__ = ["label_many"]
 

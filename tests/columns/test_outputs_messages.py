@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tag_streams import TAG_FORMATS, tokens
 
 import harmonystream as hs
-from harmonystream.parsing_many import CHUNK
+from harmonystream.columns.outputs import CHUNK
 
 ROW = [200005, 35644, 200008, 13225, 200007, 200006, 173781, 200005, 17196, 200008, 12194, 0, 200002]
 FIELDS = ("messages", "content")
