@@ -94,7 +94,8 @@ def _anchor(field: Mapping[str, Any], key: str, what: str) -> list[Pieces]:
     else:
         literals = [] if given is None else given if isinstance(given, list) else [given]
         if len(literals) > _MOST_LITERALS or not all(isinstance(text, str) and text.strip() for text in literals):
-            raise FormatError(f"{what}: {key} is a text or a list of at most {_MOST_LITERALS} texts, not {given!r:.80}")
+            most = f"{key} is a string or a list of at most {_MOST_LITERALS} strings"
+            raise FormatError(f"{what}: {most}, not {given!r:.80}")
         texts = [read_literal(text, f"{what}.{key}") for text in literals]
     _refuse_headers(texts, what)
     return texts

@@ -252,7 +252,7 @@ cdef struct TaggedCall:                          # PAIRS, VALUE: keys and values
     uint64_t path                                # of elements: those that are open (tags/element_path.pxd)
     # of the open value: its JSON types, as a mask; without a type, may it be JSON?
     uint8_t types, untyped_json
-    uint8_t own_mode                             # it may be all arguments in an object; if it is not, its ValueMode
+    uint8_t own_mode                             # 0; or the ValueMode if the value is not the object of all arguments
     uint8_t opener_due                           # its opener may still come
     uint8_t fresh                                # it has no byte yet; a newline now is layout
     uint8_t layout                               # it began with a newline that is layout; so one at its end is
@@ -305,13 +305,13 @@ cdef struct Tags:                                # what the tag machine remember
     uint8_t seam                                 # Seam
     uint8_t at_start                             # in TEXT: only blanks so far, so a label or an object may begin it
     uint8_t special                              # the hold has control or inert ids
-    uint8_t mentions, think_mentions             # openers taken as text; so many closers will be text, too
+    uint8_t mentions, think_mentions             # openers read as text; the same number of closers is read as text
     uint8_t fence, ticks, code                   # backquotes that opened the fence; those just read; Code
     uint8_t lead                                 # the line has had nothing but what may come before a fence
     uint8_t line_start, begun                    # LineStart; the value, body or array has begun
     uint8_t array                                # the open call is in an array of calls
     uint8_t pairs                                # the open call has a written pair
-    uint8_t unread                               # a part of the open call's body was not read: it is not complete
+    uint8_t unread                               # a part of the call's body was skipped, so the call is incomplete
     uint8_t quotes                               # the value contains the opener of a key; RAW, WRAPPED, PYTHON: a
                                                  # string does, of a call or section
     CallState call                               # by the state; all zero when a call opens

@@ -63,7 +63,7 @@ cdef inline bint is_word(const uint8_t* p, Py_ssize_t n, const char* word) noexc
 
 
 cdef inline bint streams_as_string(int types) noexcept nogil:
-    """A value of these types is a string unless it is a short literal: nobody has to wait for its end."""
+    """A value of these types is a string unless it is a short literal, so it is written before its end comes."""
     return types & TYPE_STRING != 0 and types & (TYPE_OBJECT | TYPE_ARRAY) == 0
 
 

@@ -92,7 +92,7 @@ cdef void pass_string(Stream* s, const Context* c, View* v, Py_ssize_t to) noexc
 
 
 cdef void pass_scalar(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcept nogil:
-    """A bare value: `null` is nothing, so its letters wait."""
+    """A bare value. `null` is not written, so its letters are held."""
     cdef Tags* g = &s.tags
     cdef WrappedCall* call = &s.tags.call.wrapped
     while v.i < to and call.passing == PASS_SCALAR:
@@ -410,7 +410,7 @@ cdef int look_object_end(const View* v, Stream* s, const TagTable* row, Py_ssize
 
 
 cdef int look_quoted_opener(const View* v, Stream* s, const TagTable* row, Py_ssize_t x) noexcept nogil:
-    """Is an outer opener at x, in a string? Then a closer in it is one, too. Only MORE matters to the caller."""
+    """Notes an outer opener in a string, so that a closer in the string is text. The caller uses only MORE."""
     cdef const WrappedCall* call = &s.tags.call.wrapped
     cdef int k = -1, verdict = NO
     if call.object.in_string and not call.object.escape and not s.tags.quotes:

@@ -164,7 +164,7 @@ cdef class Batch(Slots):
         if step.fault == NO_EMITTER:
             raise ValueError(f"slot {number} has no emitter: add() one, instead of open()")
         if step.fault == HAS_EMITTER:
-            raise ValueError(f"slot {number} has an emitter, which must see what comes of its ids: feed_sse()")
+            raise ValueError(f"slot {number} has an emitter: use feed_sse()")
         try:
             if step.fault == WRONG_STAGE:
                 (<SseWriter>self.emitters[number]).check(BYTES)
