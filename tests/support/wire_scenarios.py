@@ -1,4 +1,4 @@
-"""What models may write, format by format, and what clients must be told of it: both written down by hand.
+"""What models may write, format by format, and what clients must get for it: both are written by hand.
 
 A stream is named `format/form/scenario`; the form is how it comes: as "ids" or as "text".
 """
@@ -367,8 +367,8 @@ def is_object(arguments: str) -> bool:
         return False
 
 
-def told(format: str, scenario: Scenario, form: str = "ids") -> list[Item]:
-    """What clients are told. Other formats than Harmony skip what stands before the arguments, and they have no mark
+def expected_items(format: str, scenario: Scenario, form: str = "ids") -> list[Item]:
+    """What clients get. Other formats than Harmony skip what stands before the arguments, and they have no mark
     for the end of a text: one that is followed by a call which is cut in its header is cut, too, and goes on with what
     is shown of that."""
     said: list[Item] = []
