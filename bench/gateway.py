@@ -198,7 +198,7 @@ class Engine(asyncio.Protocol):
         if self._left > 0:
             return
         named = re.search(rb"x-request-id: (\d+)\r", self._head + b"\r", re.I)
-        if named is None:  # somebody asks which models there are, or how it goes
+        if named is None:  # a request for the models, or for the health
             self._transport.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
             self._transport.close()
             return

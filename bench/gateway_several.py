@@ -222,7 +222,7 @@ class Keepers:
 
 
 async def read_again(url: str, owner: str, promised: dict[str, int], others: list[str], wrong: list[str]) -> None:
-    """Each stored response is there for its owner, and for nobody else."""
+    """Each stored response is there for its owner, and not for other keys."""
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(60)) as session:
         for at, (id, number) in enumerate(promised.items()):
             async with session.get(f"{url}/v1/responses/{id}", headers=headers_of(owner)) as response:

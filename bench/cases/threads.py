@@ -2,7 +2,7 @@
 
 Each worker is pinned to a core, and compared with itself alone on that core, since cores are not equally fast. Two
 processes, which share nothing, do the same before and after: they show what the machine could give. A hypervisor may
-run both cores on one, or somebody else's work beside them.
+run both cores on one, or other work beside them.
 """
 
 from __future__ import annotations

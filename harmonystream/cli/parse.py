@@ -41,7 +41,7 @@ input:
   With --input auto, an input whose first character is a digit, [ or { is ids;
   everything else is text. In other formats than harmony, text may begin like
   that: there, auto means ids with --tokenizer, and text without. Prefer ids:
-  in text, nobody can tell a marker from one that the model only quotes.
+  in text, a marker looks like one that the model only quotes.
 
 formats:
   --format takes a name that `harmonystream formats` lists, or a model's name
@@ -84,7 +84,7 @@ exit status:
   1    --strict, and the stream deviates from the format
   2    wrong usage; input that cannot be read; output that cannot be written
   130  interrupted
-  141  nobody reads the output any more
+  141  the reader of the output has closed it
 """
 
 

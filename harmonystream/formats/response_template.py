@@ -199,7 +199,7 @@ def _calls(field: Mapping[str, Any], stops: list[str]) -> dict[str, Any]:
     openers = _anchor(field, "open", "tool_calls")
     closers = [_unspaced(text) for text in _anchor(field, "close", "tool_calls")]
     if not openers:
-        raise FormatError("tool_calls has no open, so no Format can tell a call from the answer")
+        raise FormatError("tool_calls has no open, so no Format can distinguish a call from the answer")
     if kind not in ("json", "xml-inline"):
         raise FormatError(f"tool_calls: no Format reads the content {kind!r:.80} as arguments")
     groups = {part.name for text in openers for part in text if isinstance(part, Group)}

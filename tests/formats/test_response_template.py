@@ -210,7 +210,7 @@ def fields(**more: Any) -> dict[str, Any]:
             template({"transform": {"function": {"name": "f", "arguments": 1}}}),
             "tool_calls: 'f' is no placeholder such",
         ),
-        (template({"transform": CALL}), "tool_calls has no open, so no Format can tell a call from the answer"),
+        (template({"transform": CALL}), "tool_calls has no open, so no Format can distinguish a call from the answer"),
         (
             template(OBJECTS | {"content": "kv-lines"}),
             "tool_calls: no Format reads the content 'kv-lines' as arguments",

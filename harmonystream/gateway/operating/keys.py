@@ -31,7 +31,7 @@ LONGEST = 512
 
 
 def new_key() -> str:
-    """A new key that nobody can guess."""
+    """A new key that cannot be guessed."""
     return "hs-" + secrets.token_urlsafe(32)
 
 

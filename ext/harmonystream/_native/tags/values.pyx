@@ -96,7 +96,7 @@ cdef int first_byte(const uint8_t* p, Py_ssize_t n) noexcept nogil:
 
 
 cdef bint json_prefix(const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    """Could this, or a longer text that begins so, be JSON? Its first byte tells, and all of a word."""
+    """Could this, or a longer text that begins so, be JSON? The first byte decides, or a whole word."""
     cdef int first = first_byte(p, n)
     return (first == -1 or first == c'"' or first == c'[' or first == c'{' or first == c'-' or c'0' <= first <= c'9'
             or literal_prefix(p, n, TYPE_STRING | TYPE_NULL | TYPE_BOOLEAN))
