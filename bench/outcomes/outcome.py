@@ -66,7 +66,7 @@ def argument_difference(right: Call, theirs: Call) -> str:
     if same_json(ours, value):
         return ""
     if not isinstance(ours, dict) or not isinstance(value, dict):
-        return "arguments are no object" if isinstance(ours, dict) else "another value"
+        return "arguments are not an object" if isinstance(ours, dict) else "another value"
     if ours.keys() - value.keys():
         return "an argument is lost"
     if value.keys() - ours.keys():

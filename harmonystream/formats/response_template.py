@@ -189,7 +189,7 @@ def _shape(field: Mapping[str, Any]) -> _Shape:
 def _placeholder(value: Any) -> str:
     found = _PLACEHOLDER.fullmatch(value) if isinstance(value, str) else None
     if found is None:
-        raise FormatError(f"tool_calls: {value!r:.80} is no placeholder such as '{{name}}'")
+        raise FormatError(f"tool_calls: {value!r:.80} is not a placeholder such as '{{name}}'")
     return found[1]
 
 

@@ -191,7 +191,7 @@ def fields(**more: Any) -> dict[str, Any]:
         (fields(content={"close": ["a"] * 33}), "content: close is a string or a list of at most 32 strings"),
         (fields(content={"close": "a", "close_pattern": "a"}), "content has both close and close_pattern"),
         (fields(content={"close_pattern": 1}), "content: close_pattern is a string, not 1"),
-        (fields(content={"close_pattern": "[ab]"}), "content.close_pattern: '[ab]' is no fixed text, so no Format"),
+        (fields(content={"close_pattern": "[ab]"}), "content.close_pattern: '[ab]' is not a fixed text, so no Format"),
         (fields(content={"close_pattern": r"<a>\s*<b>"}), "content.close: <a>(SPACE)<b> is not a marker: it has more"),
         (fields(thinking=THINKING, reasoning=THINKING), "a Format has one kind of reasoning, not thinking, reasoning"),
         (fields(thinking={"open": "<a>"}), "thinking has no close, so no answer could follow it"),
@@ -208,7 +208,7 @@ def fields(**more: Any) -> dict[str, Any]:
         (template({"transform": {"function": "{content}", "x": 1}}), "tool_calls: the transform's 'x' has no place"),
         (
             template({"transform": {"function": {"name": "f", "arguments": 1}}}),
-            "tool_calls: 'f' is no placeholder such",
+            "tool_calls: 'f' is not a placeholder such",
         ),
         (template({"transform": CALL}), "tool_calls has no open, so no Format can distinguish a call from the answer"),
         (

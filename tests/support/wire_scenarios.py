@@ -252,7 +252,7 @@ SCENARIOS = {
         where=tuple(name for name in JSON_BODIES if name != "hermes"),
         why=f"{NO_BODY}; in hermes they are a part of an object, which then has no end",
     ),
-    "arguments that are no object": calls(Call("f", "[1]", {"input": "[1]"}), where=JSON_BODIES, why=NO_BODY),
+    "arguments that are not an object": calls(Call("f", "[1]", {"input": "[1]"}), where=JSON_BODIES, why=NO_BODY),
     "unicode split over tokens": Scenario((Text("reasoning", ROCKET), Text("content", f"雨伞 😀 {ROCKET}"))),
     "unicode of arguments": calls(Call("f", '{"s": "雨 👩🏽‍🚀 é"}', {"s": "雨 👩🏽‍🚀 é"})),
     "cut in a header": calls(PREAMBLE, cut="header", reason="length"),

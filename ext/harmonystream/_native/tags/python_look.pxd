@@ -18,7 +18,7 @@ cdef enum PythonExpect:
     P_COLON                            # what comes after a key
     P_AFTER                            # what comes after a value
     P_STRING                           # inside of quotes
-    P_EXPRESSION                       # inside of what is no literal: its text is a string
+    P_EXPRESSION                       # inside of what is not a literal: its text is a string
     P_NOISE                            # inside of what is dropped
 
 cdef enum PythonBracket:               # in the stack

@@ -188,7 +188,7 @@ cdef class Batch(Slots):
         return Columns(self.step.rows, block, self.others() if self.step.others else {})
 
     cdef dict others(self):
-        """The events of the rows that are no deltas, by row."""
+        """The events of the rows that are not deltas, by row."""
         cdef dict others = {}
         cdef const Holder* holder
         cdef Py_ssize_t i, k = 0, row = 0
