@@ -3,11 +3,11 @@
 CLASSES = {
     "it raises": "the parser raises an error, or does not end within half a second.",
     "a call is lost": "a complete call is not found. It is shown as text, or is nowhere.",
-    "a cut call is lost": "the output ends inside of a call. We say that it has begun, and that it is cut.",
+    "a cut call is lost": "the output ends inside of a call. Our events show that it has begun, and that it is cut.",
     "a call is added": "what we take for text, or for part of a value, is a call there.",
     "another name": "the name of a call has more or less in it.",
     "a cut call is closed": "the output ends inside of a call, and the parser closes its JSON, so that it looks whole.",
-    "no arguments are an empty text": "a call without arguments has an empty text, which is no JSON; we say `{}`.",
+    "no arguments are an empty text": "a call without arguments has an empty text, which is not JSON; ours has `{}`.",
     "arguments are no JSON": "what a client gets as arguments cannot be parsed: it lacks a piece, or has markup in it.",
     "arguments are not an object": "the arguments are valid JSON, but a text or an array.",
     "an argument is lost": "a key with its value is missing.",

@@ -57,7 +57,7 @@ examples:
   A server's log as it grows, with the tools of the request:
     tail -f -n +1 ids.log | harmonystream parse --tools get_forecast,search
 
-  Text, for which the prompt had already opened the answer:
+  Text after a prompt that has already opened the answer:
     echo 'It is 4.<|return|>' | harmonystream parse --start answer
 
   Another model, whose prompt ends with <think>:
