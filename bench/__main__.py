@@ -20,7 +20,7 @@ Tables = Iterator[tuple[Sequence[str], Iterable[Row]]]
 
 def arguments() -> argparse.Namespace:
     parser = report.options("bench", __doc__, floors=True)
-    parser.add_argument("--rounds", type=int, default=101, help="rounds of each case, of which the median counts")
+    parser.add_argument("--rounds", type=int, default=101, help="rounds of each case; the median counts")
     parser.add_argument("--tokens", type=int, default=2048, help="length of the streams (at least 64)")
     scaled = "of the cases that make 100,000 parsers, read a million tokens or run two threads"
     parser.add_argument("--scale", type=float, default=1.0, help=scaled)

@@ -73,7 +73,7 @@ def timed(work: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], float]:
 
 
 async def early(starts_early: bool, tools_take: Sequence[float], stream: float) -> float:
-    """Seconds from the first token to the results of the calls, of which the last one ends the stream."""
+    """Seconds from the first token to the results of the calls. The last call ends the stream."""
     calls = [f'<tool_call>{{"name": "look", "arguments": {{"n": {n}}}}}</tool_call>' for n in range(len(tools_take))]
 
     async def look(n: int) -> int:

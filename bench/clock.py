@@ -24,8 +24,8 @@ LOOKUP = 15.0
 class Case(NamedTuple):
     """Work that both clocks can time: ours in turns with others, and pytest-benchmark's.
 
-    `opened` makes a function that reads one piece; making it is not timed. The pieces have so many `units` (tokens,
-    bytes, calls), and a round reads them `repeat` times.
+    `opened` makes a function that reads one piece; making it is not timed. `units` is the number of tokens, bytes or
+    calls in the pieces. A round reads the pieces `repeat` times.
     """
 
     name: str

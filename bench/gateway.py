@@ -2,8 +2,8 @@
 
 A scripted engine speaks vLLM's contract. The first table has the gateway's processor time for each chunk; the engine's
 pace leaves it idle in between, so that chunks are not read several at once. Its last columns are the time that the same
-emitter needs for the same ids in this process, which is parsing and framing without HTTP. Beside them stands a copy
-that nobody reads: a server of the same libraries, which sends what the engine sends as it comes.
+emitter needs for the same ids in this process, which is parsing and framing without HTTP. Beside them stands
+an unread copy: a server of the same libraries, which sends on what the engine sends and does not read it.
 
 The second table has the time from the engine's write of a chunk to the client's read of its text, at half of the load
 at which the first table's figure fills a core, and the same without the gateway in between. The engine and the clients
@@ -122,7 +122,7 @@ def rows(tokens: int, took: dict[tuple[int, int], float]) -> Iterator[Row]:
 
 
 class Trial:
-    """Streams of which each chunk has the time when it was sent, and when it was read. Times are the loop's.
+    """Streams with the times of each chunk: when it was sent, and when it was read. Times are the loop's.
 
     pause: seconds between two chunks of a stream. No stream begins before all have been asked for.
     """
@@ -198,7 +198,7 @@ class Engine(asyncio.Protocol):
         if self._left > 0:
             return
         named = re.search(rb"x-request-id: (\d+)\r", self._head + b"\r", re.I)
-        if named is None:  # somebody asks which models there are, or how it goes
+        if named is None:  # a request for the models, or for the health
             self._transport.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
             self._transport.close()
             return

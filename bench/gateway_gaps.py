@@ -5,7 +5,7 @@ client sends prompts of 4 MB and bodies of 32 MiB, one after the other. The engi
 whose clock takes all times.
 
 A row is one kind of body. It has the times from the engine's write of a chunk to the client's read of its text, over
-all streams. The first row has no body beside the streams: it says what the machine does by itself.
+all streams. The first row has no body beside the streams: it shows the delay of the machine alone.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def main() -> None:
     parser = report.options("bench.gateway_rivals", __doc__)
     parser.add_argument("--tokens", type=int, default=400, help="of an answer (400)")
     parser.add_argument("--streams", type=int, nargs="+", default=[32], help="at a time (32)")
-    parser.add_argument("--rounds", type=int, default=5, help="of which the best counts (5)")
+    parser.add_argument("--rounds", type=int, default=5, help="the best round counts (5)")
     asked = parser.parse_args()
     report.show(HEAD, rows(asked.tokens, asked.streams, asked.rounds), asked.markdown)
 

@@ -3,9 +3,9 @@
 The gateways are `harmonystream serve --config`, and nginx has the site of examples/gateway/several. Every few seconds
 an engine, a gateway or the store is killed with -9 and started again, or a gateway is stopped and started. Streams are
 judged as in `bench.gateway_soak`; only a gateway that is killed may break those it has open. Nothing that was
-acknowledged may be lost: each response with `"store": true` is read again at the end, by its owner, and by nobody else.
-One key has a limit of tokens. What it was given may be more than the limit by one request, and by what gateways had
-not yet told the store when they were killed. Linux only; it needs nginx, and Valkey or Redis.
+acknowledged may be lost: each response with `"store": true` is read again at the end, by its owner, and no other key
+can read it. One key has a limit of tokens. It may get more than the limit by one request, and by the tokens that killed
+gateways had not yet reported to the store. Linux only; it needs nginx, and Valkey or Redis.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Everything(Processes):
         return any(kill >= began - 1 for kill in self.kills)
 
     def errors_of_nginx(self) -> str:
-        """Its last errors, which tell why it answered for a gateway."""
+        """Its last errors, which show why it answered for a gateway."""
         lines = (self._folder / "error.log").read_text("utf-8", "replace").splitlines()
         return "\n".join(line[:300] for line in lines[-60:])
 
@@ -222,7 +222,7 @@ class Keepers:
 
 
 async def read_again(url: str, owner: str, promised: dict[str, int], others: list[str], wrong: list[str]) -> None:
-    """Each stored response is there for its owner, and for nobody else."""
+    """Each stored response is there for its owner, and not for other keys."""
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(60)) as session:
         for at, (id, number) in enumerate(promised.items()):
             async with session.get(f"{url}/v1/responses/{id}", headers=headers_of(owner)) as response:

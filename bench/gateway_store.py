@@ -1,7 +1,7 @@
 """`python -m bench.gateway_store`: how long a request waits for a store that gateways share. It needs Valkey or Redis.
 
 A request waits twice: to be let in, and to store a response of some kilobytes. Then the gateway reports what the
-request has used, for which nobody waits. The store is on this machine.
+request has used; the answer does not wait for that. The store is on this machine.
 """
 
 from __future__ import annotations

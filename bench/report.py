@@ -13,7 +13,7 @@ from typing import NamedTuple
 from bench.clock import slowness
 from bench.worker import interpreter
 
-TIMES = ("ns", "µs", "ms", "ns/id")  # the units of which a slower machine needs more
+TIMES = ("ns", "µs", "ms", "ns/id")  # a slower machine needs more of these units
 ABSOLUTE = ("absolute", "measured", "floor", "", "")
 
 

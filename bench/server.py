@@ -132,7 +132,7 @@ def main() -> None:
     parser = report.options("bench.server", __doc__)
     parser.add_argument("--tokens", type=int, default=2048, help="of a response (2048)")
     parser.add_argument("--streams", type=int, default=16, help="at a time (16)")
-    parser.add_argument("--rounds", type=int, default=9, help="of each Starlette server, of which the median counts")
+    parser.add_argument("--rounds", type=int, default=9, help="of each Starlette server; the median counts")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)  # be that process
     asked = parser.parse_args()
     if asked.serve:

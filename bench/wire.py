@@ -110,7 +110,7 @@ def running_command(*arguments: object) -> Iterator[tuple[int, str]]:
     command = list(map(str, arguments))
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         assert process.stdout is not None
-        # A server that logs each request blocks when nobody empties its pipe.
+        # A server that logs each request blocks if its pipe is not read.
         rest = Thread(target=process.stdout.read)
         try:
             found = (re.search(r"http://[\d.]+:\d+", line) for line in process.stdout)

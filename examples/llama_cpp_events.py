@@ -11,7 +11,7 @@ import harmonystream as hs
 
 
 def generate(llama: Llama, messages: list[dict[str, Any]], limit: int = 500, **sampling: Any) -> Iterator[hs.Event]:
-    """The events of an answer. sampling: what `Llama.generate` takes. It goes on until nobody asks for more."""
+    """The events of an answer. sampling: what `Llama.generate` takes. It goes on until the caller stops."""
     prompt = hs.render(messages, format="harmony")
     stops = {*prompt.stop_ids, llama.token_eos()}
     ids = llama.tokenize(prompt.text.encode(), add_bos=False, special=True)

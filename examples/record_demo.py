@@ -43,7 +43,7 @@ SECOND = (
 
 
 def recording() -> str:
-    """The file's text: what was said to the model, and the ids that it generated, turn by turn."""
+    """The file's text: the user's messages, and the ids that the model generated, turn by turn."""
     encoding = load_harmony_encoding(HarmonyEncodingName.HARMONY_GPT_OSS)
     lines: list[dict[str, object]] = [
         {"user": QUESTION},

@@ -1,10 +1,10 @@
-"""Gives a model's reasoning a budget: before each token, the parser says where it will land.
+"""Gives a model's reasoning a budget: before each token, the parser shows where it will land.
 
 Prints:
 
     thinking: Let me think of a tea
     answer: Tea, then.
-    20 tokens, of which 6 were thoughts
+    20 tokens, 6 of them thoughts
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main() -> None:
     for token in ANSWER:
         show(parser.feed(token))
     show(parser.finish("stop"))
-    print(f"{parser.usage.total} tokens, of which {parser.usage.reasoning} were thoughts")
+    print(f"{parser.usage.total} tokens, {parser.usage.reasoning} of them thoughts")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from harmonystream.integrations.transformers import EventStreamer
 
 
 def generate(model: Any, tokenizer: Any, streamer: EventStreamer, messages: list[dict[str, Any]]) -> None:
-    """The streamer is told the events while the model writes."""
+    """The streamer gets the events while the model writes."""
     inputs = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_tensors="pt", return_dict=True)
     model.generate(**inputs, streamer=streamer, max_new_tokens=500)
 

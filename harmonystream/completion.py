@@ -31,7 +31,7 @@ class ToolCall(NamedTuple):
     it is both.
     """
 
-    index: int  # type: ignore[assignment]  # hides tuple.index, which nobody needs here
+    index: int  # type: ignore[assignment]  # hides tuple.index, which is not needed here
     name: str
     arguments: str
     id: str | None

@@ -33,7 +33,7 @@ def parsed(arguments: str) -> dict:
 
 @settings(max_examples=60)
 @given(objects(values), st.booleans(), st.sampled_from(["", " ", "\n{", "} tail", "\n```", '{"b": 2}']))
-def test_0_8_text_after_the_object_is_cut(arguments, ascii_only, tail):
+def test_text_after_the_object_is_cut(arguments, ascii_only, tail):
     written = json.dumps(arguments, ensure_ascii=ascii_only)
     assert read_arguments(f"\n {written}{tail}") == arguments
     assert read_arguments(json.dumps(written) + tail) == arguments  # escaped twice, and parsed once more
@@ -55,7 +55,7 @@ def test_any_text_gives_an_object_or_a_value_error(written):
         json.dumps(arguments, allow_nan=False, ensure_ascii=False).encode()
 
 
-def test_0_7_arguments_that_are_no_json_are_kept_raw():
+def test_arguments_that_are_not_json_are_kept_raw():
     assert parsed('{"a": nope}') == {"raw": '{"a": nope}'}
     assert parsed("print(1)") == {"raw": "print(1)"}
     assert parsed("[1]") == {"raw": "[1]"}

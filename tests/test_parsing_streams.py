@@ -100,7 +100,7 @@ def test_what_a_source_raises_is_raised_where_it_happens():
         next(events)
 
 
-def test_mistakes_are_told_at_once():
+def test_mistakes_raise_at_once():
     parser = hs.Parser()
     assert list(hs.iter_events(IDS, parser))[-1].reason == "stop"
     with pytest.raises(ValueError, match="this parser has read up to 13: give iter_events"):

@@ -56,7 +56,7 @@ def test_what_is_no_reason(said: Any) -> None:
         normal(said)
 
 
-def test_a_stop_string_is_told_and_a_token_is_none():
+def test_a_stop_string_is_reported_and_a_stop_token_is_not_one():
     assert matched({"type": "stop", "matched": "\n\n"}) == "\n\n"
     for said in ({"type": "stop", "matched": 151645}, {"type": "stop"}, "stop", None, {"matched": ""}):
         assert matched(said) is None

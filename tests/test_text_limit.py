@@ -16,7 +16,7 @@ from harmonystream.text_limit import TextLimit, spelled
 VOCAB = hs.vocab.o200k_harmony()
 
 
-def said(ids: list[int], *, special: bool) -> bytes:
+def bytes_of(ids: list[int], *, special: bool) -> bytes:
     shown = [tid for tid in ids if tid in VOCAB and (special or not VOCAB.is_control(tid))]
     return b"".join(map(VOCAB.token_bytes, shown))
 
@@ -25,37 +25,37 @@ def said(ids: list[int], *, special: bool) -> bytes:
 def test_what_is_taken_says_what_the_text_says(ids, seed, special, data):
     """The engine detokenizes with U+FFFD for what is no UTF-8, holds back some characters, and cuts the text."""
     dice = random.Random(seed)
-    whole = said(ids, special=special).decode(errors="replace")
+    whole = bytes_of(ids, special=special).decode(errors="replace")
     cut = data.draw(st.integers(0, len(whole)))
     limit, taken, sent, fed = TextLimit(VOCAB, special=special), [], 0, 0
     for piece in random_chunks(ids, dice):
         fed += len(piece)
-        known = said(ids[:fed], special=special).decode(errors="ignore")
+        known = bytes_of(ids[:fed], special=special).decode(errors="ignore")
         upto = min(len(known) - dice.randrange(4), cut)
         upto = upto if whole[:upto] == known[: max(upto, 0)] else 0
         text, sent = whole[sent : max(upto, sent)], max(upto, sent)
         taken += limit.take(piece, text)
-        assert said(taken, special=special).decode(errors="replace").rstrip("\ufffd") in whole
+        assert bytes_of(taken, special=special).decode(errors="replace").rstrip("\ufffd") in whole
     taken += limit.take([], whole[sent:cut], last=True)
     if cut == len(whole):
         assert taken == ids
-    text = said(taken, special=special).decode(errors="replace")
+    text = bytes_of(taken, special=special).decode(errors="replace")
     assert whole[:cut].startswith(text)
     rest = whole[len(text) : cut]  # a part of a marker
     assert not rest or (special and any(marker.startswith(rest) for marker in VOCAB.control))
     kept = next((at for at, (one, other) in enumerate(zip(taken, ids)) if one != other), len(taken))
     assert taken[:kept] == ids[:kept]
-    assert len(said(taken[kept:], special=special)) < 64 or special  # a part of one id, in letters
+    assert len(bytes_of(taken[kept:], special=special)) < 64 or special  # a part of one id, in letters
 
 
 def test_a_stop_string_is_not_seen():
     parser, limit = hs.Parser(start="answer"), TextLimit(VOCAB)
     ids = VOCAB.encode("One, two. STOP here")
-    told = []
+    texts = []
     for tid, text in zip(ids, ["One", "", ", two", "", "", "", "", ""]):
-        told += [event.text for event in parser.feed(limit.take(tid, text)) if isinstance(event, hs.ContentDelta)]
-    told += [event.text for event in parser.feed(limit.take([], ". S", last=True)) if hasattr(event, "text")]
-    assert "".join(told) == "One, two. S"
+        texts += [event.text for event in parser.feed(limit.take(tid, text)) if isinstance(event, hs.ContentDelta)]
+    texts += [event.text for event in parser.feed(limit.take([], ". S", last=True)) if hasattr(event, "text")]
+    assert "".join(texts) == "One, two. S"
 
 
 def test_what_waits_can_be_had():

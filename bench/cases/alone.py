@@ -102,7 +102,7 @@ def limits(n: int) -> Iterator[Alone]:
 
 
 def watched(n: int) -> Alone:
-    """Code in a call's arguments, of which the file is wanted decoded, too."""
+    """Code in a call's arguments. The file's content is also decoded."""
     stream = streams.code_in_arguments(n)
 
     def opened() -> Feed:

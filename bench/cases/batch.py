@@ -24,8 +24,8 @@ def begun(batch: hs.batch.Batch, api: str, format: str = "harmony", vocab: Any =
 
 
 class Busy:
-    """Streams that say `ids`. api: of their emitters; "" for columns. places: where each is; by default one after the
-    other.
+    """Streams that generate `ids`. api: of their emitters; "" for columns. places: the position of each stream in the
+    ids; by default one after the other.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Streams of the tag formats in blocks, of which 64 make the long one and each a short one."""
+"""Streams of the tag formats in blocks. Each block is a short stream, and 64 blocks make the long one."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ THEIRS = 20  # rows that openai-harmony reads in a round
 
 
 def columns(n: int) -> Round:
-    """Nanoseconds for each stream of a step of n streams, no two of which say the same at the same time."""
+    """Nanoseconds for each stream of a step of n streams. Each stream has other text."""
     batch, opening = hs.batch.Batch(capacity=n), streams.harmony_ids(streams.FINAL)
     slots, steps = batch.open_many(n), max(2, TOKENS // n)
     batch.feed(slots, array("i", opening * n), array("q", range(0, n * len(opening) + 1, len(opening))))

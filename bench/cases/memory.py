@@ -149,7 +149,7 @@ def tag_sizes(scale: float = 1.0) -> Iterator[Row]:
 
 
 def spent_by_children() -> float:
-    """Milliseconds of the processor that this process's children have used, where the platform tells; else the time."""
+    """Milliseconds of the processor that this process's children have used; the time if the platform does not count."""
     try:
         import resource
     except ImportError:

@@ -1,4 +1,4 @@
-"""A busy server: 1,024 streams at random places of their answers, of which some end and begin in each decode step."""
+"""A busy server: 1,024 streams at random places of their answers. In each decode step, some end and others begin."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def answers(format: str) -> list[list[int]]:
 
 
 class Server:
-    """A batch, what each of its slots is saying, and how far each is."""
+    """A batch, the ids of each slot's answer, and its position in them."""
 
     def __init__(self, api: str, format: str) -> None:
         self.api, self.format, self.answers = api, format, answers(format)

@@ -2,7 +2,7 @@
 
 Each worker is pinned to a core, and compared with itself alone on that core, since cores are not equally fast. Two
 processes, which share nothing, do the same before and after: they show what the machine could give. A hypervisor may
-run both cores on one, or somebody else's work beside them.
+run both cores on one, or other work beside them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SECONDS = 0.05  # for which a worker works at a time: starting it takes much les
 GAP = 0.01  # between two times, for what has to be made ready
 FEW = 8  # steps between two looks at the clock
 SCALE = 1.8  # of the threads, where two cores are free
-FREE = (1.9, 2.1)  # what two processes get there, and what is no accident
+FREE = (1.9, 2.1)  # what two processes get there, and what is not an accident
 ENOUGH, MOST = 11, 60  # turns with two free cores, and turns
 
 ROWS, ROWS_EACH = "rows", 64

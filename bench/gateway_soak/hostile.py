@@ -1,4 +1,4 @@
-"""Connections that are no clients: floods of headers, huge and slow bodies, bytes that are no text, JSON bombs."""
+"""Hostile connections: floods of headers, huge and slow bodies, bytes that are not text, JSON bombs."""
 
 from __future__ import annotations
 

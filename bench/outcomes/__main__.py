@@ -28,7 +28,7 @@ MODULES = {"vLLM": "with_vllm", "SGLang": "with_sglang"}
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser("bench.outcomes", description=__doc__)
-    parser.add_argument("--outputs", type=int, default=10_000, help="of each family, of which half are mutated")
+    parser.add_argument("--outputs", type=int, default=10_000, help="of each family; half of them are mutated")
     parser.add_argument("--family", nargs="+", default=list(FAMILIES), choices=list(FAMILIES), metavar="NAME")
     parser.add_argument("--page", action="store_true", help="only write the page from the data that there are")
     given = os.environ.get("HARMONYSTREAM_BENCH_RIVALS")

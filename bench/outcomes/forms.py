@@ -59,7 +59,7 @@ class Form(NamedTuple):
 
     @property
     def thinks(self) -> bool:
-        """Can all of the rivals that know the family tell its reasoning apart?"""
+        """Can all of the rivals that know the family separate its reasoning?"""
         return all(reasoning for _, reasoning in self.parsers.values())
 
 

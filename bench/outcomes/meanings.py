@@ -29,7 +29,7 @@ Json = dict[str, Any]
 
 
 class Meaning(NamedTuple):
-    """`before`, `after`: content before and after the calls, of which each is a name and arguments."""
+    """`before`, `after`: content before and after the calls. Each call is a name and arguments."""
 
     reasoning: str
     before: str

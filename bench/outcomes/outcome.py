@@ -48,7 +48,7 @@ def squeezed(text: str) -> str:
 
 
 def loads(text: str) -> Any:
-    """The value, or ... for what is no JSON."""
+    """The value, or ... if it is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -66,7 +66,7 @@ def argument_difference(right: Call, theirs: Call) -> str:
     if same_json(ours, value):
         return ""
     if not isinstance(ours, dict) or not isinstance(value, dict):
-        return "arguments are no object" if isinstance(ours, dict) else "another value"
+        return "arguments are not an object" if isinstance(ours, dict) else "another value"
     if ours.keys() - value.keys():
         return "an argument is lost"
     if value.keys() - ours.keys():
@@ -84,7 +84,7 @@ def value_difference(right: Any, theirs: Any) -> str:
 
 
 def difference(right: Outcome, theirs: Outcome) -> str:
-    """The class of the first difference that matters most; "" if there is none but whitespace around texts."""
+    """The class of the first difference that matters most; "" if only whitespace around texts differs."""
     if theirs.error:
         return "it raises"
     whole = tuple(call for call in right.calls if call.complete)

@@ -1,4 +1,4 @@
-"""The outputs that are read: rendered meanings, of which some are then damaged."""
+"""The outputs that are read: rendered meanings. Some are then damaged."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def read(name: str, output: Output, pieces: list[str]) -> Outcome:
     events = [event for piece in pieces for event in parser.feed_text(piece)]
     events += parser.finish()
     whole = {event.index for event in events if isinstance(event, hs.ToolCallEnd) and event.complete}
-    reasoning, content, calls = noted(events).said()
+    reasoning, content, calls = noted(events).parts()
     return Outcome(reasoning, content, tuple(Call(*call, index in whole) for index, call in enumerate(calls)))
 
 

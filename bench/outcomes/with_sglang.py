@@ -48,7 +48,7 @@ def streamed(name: str, text: str, parsers: tuple[Any, Any]) -> tuple[Any, ...]:
     results = [step(piece) for piece, _ in deltas(name, text)]
     for result in (*results, *end()):
         note(output, result)
-    return output.said()
+    return output.parts()
 
 
 def whole(name: str, text: str, parsers: tuple[Any, Any]) -> tuple[Any, ...]:

@@ -95,7 +95,7 @@ def streamed(name: str, parser: Any, request: Any, prompt: list[int], text: str)
     pieces = [("", [tid]) for tid in encoded(name, text)] if has_own_vocabulary(name) else deltas(name, text)
     for at, (piece, ids) in enumerate(pieces):
         note(output, parser.parse_delta(piece, ids, request, prompt, finished=at == len(pieces) - 1))
-    return output.said()
+    return output.parts()
 
 
 def whole(name: str, parser: Any, request: Any, prompt: list[int], text: str) -> tuple[Any, ...]:

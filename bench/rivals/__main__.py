@@ -18,7 +18,7 @@ SIZES = (200, 1000, 4000, 16000)
 
 def arguments() -> argparse.Namespace:
     parser = report.options("bench.rivals", __doc__, floors=True)
-    parser.add_argument("--rounds", type=int, default=31, help="rounds of each stream, of which the median counts")
+    parser.add_argument("--rounds", type=int, default=31, help="rounds of each stream; the median counts")
     parser.add_argument("--seconds", type=float, default=2.0, help="for the rounds of one stream; three count anyway")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="lengths of the arguments, in tokens")
     parser.add_argument("--frames", action="store_true", help="only the table of SSE bytes")

@@ -28,7 +28,7 @@ class Output:
         self._names[index] = self._names.get(index, "") + (name or "")
         self._arguments.setdefault(index, []).append(arguments or "")
 
-    def said(self) -> tuple[str, str, list[tuple[str, str]]]:
+    def parts(self) -> tuple[str, str, list[tuple[str, str]]]:
         """Reasoning, content, and the name and arguments of each call."""
         calls = [(self._names[index], "".join(self._arguments[index])) for index in sorted(self._names)]
         return "".join(self._reasoning), "".join(self._content), calls
@@ -39,7 +39,7 @@ class Output:
         Newlines around a text do not count, since parsers differ in what they take for layout, and arguments are
         compared as JSON.
         """
-        *texts, calls = self.said()
+        *texts, calls = self.parts()
         faults = [name for name, text in zip(("reasoning", "content"), texts) if text.strip("\n") != expected[name]]
         if [name for name, _ in calls] != [name for name, _ in expected["calls"]]:
             faults.append("calls")

@@ -65,7 +65,7 @@ class Deadline:
 
 
 def is_cancelled(task: asyncio.Task[object] | None) -> bool:
-    """Has somebody cancelled this task? Always True on Python 3.10, where an awaited task's cancellation looks the
+    """Was this task cancelled? Always True on Python 3.10, where an awaited task's cancellation looks the
     same.
     """
     return task is None or not hasattr(task, "cancelling") or task.cancelling() > 0

@@ -52,7 +52,7 @@ class Plan(NamedTuple):
 
     @property
     def how(self) -> Steered | None:
-        """What keeps the output to what is asked. None if nothing does."""
+        """How the output is constrained. None if it is not."""
         if self.grammar is not None:
             return "grammar"
         return "call_begun" if self.first or self.after_reasoning else "form" if self.form is not None else None

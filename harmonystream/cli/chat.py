@@ -37,8 +37,8 @@ engines:
 
 keys:
   Enter sends the message. Pasted lines are one message; a line that ends with a
-  backslash goes on in the next. Ctrl-C stops the generation and the tools; what
-  was said until then stays in the conversation. Ctrl-D leaves.
+  backslash goes on in the next. Ctrl-C stops the generation and the tools; the
+  text so far stays in the conversation. Ctrl-D leaves.
   /help lists the commands: /reset, /undo, /save FILE, /tools.
 
 tools:
@@ -129,7 +129,7 @@ def _engine(args: argparse.Namespace) -> Engine:
 
 
 def _probe(options: dict[str, Any]) -> None:
-    """Writes a prompt, so that what is wrong with the model's name or template is said before anybody types."""
+    """Writes a prompt now, so that a wrong model name or template is reported before the user types."""
     from ..prompt import render
 
     render("Hello.", **{name: value for name, value in options.items() if name != "sampling"}).parser()

@@ -14,7 +14,7 @@ from .read import InputError
 __all__ = ["add_to", "run"]
 
 _ABOUT = """\
-Writes the grammar that lets a model write nothing but valid calls of the tools:
+Writes the grammar that lets a model write only valid calls of the tools:
 xgrammar's structural tag, llguidance's Lark, or llama.cpp's GBNF.
 """
 

@@ -41,7 +41,7 @@ input:
   With --input auto, an input whose first character is a digit, [ or { is ids;
   everything else is text. In other formats than harmony, text may begin like
   that: there, auto means ids with --tokenizer, and text without. Prefer ids:
-  in text, nobody can tell a marker from one that the model only quotes.
+  in text, a marker looks like one that the model only quotes.
 
 formats:
   --format takes a name that `harmonystream formats` lists, or a model's name
@@ -57,7 +57,7 @@ examples:
   A server's log as it grows, with the tools of the request:
     tail -f -n +1 ids.log | harmonystream parse --tools get_forecast,search
 
-  Text, for which the prompt had already opened the answer:
+  Text after a prompt that has already opened the answer:
     echo 'It is 4.<|return|>' | harmonystream parse --start answer
 
   Another model, whose prompt ends with <think>:
@@ -84,7 +84,7 @@ exit status:
   1    --strict, and the stream deviates from the format
   2    wrong usage; input that cannot be read; output that cannot be written
   130  interrupted
-  141  nobody reads the output any more
+  141  the reader of the output has closed it
 """
 
 

@@ -26,7 +26,7 @@ _WORD = re.compile(rb"[^\s,\[\]{]{1,41}")
 
 
 class InputError(ValueError):
-    """The input is not what it should be; the message says where and what."""
+    """The input is wrong; the message says where and how."""
 
 
 def pieces(fd: int) -> Iterator[bytes]:

@@ -45,7 +45,7 @@ class Talk:
         self._options = options
         self._content: list[str] = []  # content of the present round
         self._first = 0  # how many messages /reset keeps
-        self._always: set[str] = set()  # tools of which the user has said that they may always run
+        self._always: set[str] = set()  # tools that the user always allows
         self._asks = ask
         if ask:
             tools.approve = self._approve
@@ -170,7 +170,7 @@ class Talk:
 def _asked(question: str) -> str:
     """What the user answers while the agent loop runs; "" if the input has ended.
 
-    The loop holds Ctrl-C back until its own code is left. Here it ends the question, and is then given to the loop.
+    The loop delays Ctrl-C. During a question Ctrl-C ends the question and then reaches the loop.
     """
     handler = signal.getsignal(signal.SIGINT)
     try:

@@ -412,7 +412,7 @@ def _ending_with_its_connection(response: aiohttp.ClientResponse) -> Iterator[No
 
 
 def _note(closed: asyncio.Future[None]) -> None:
-    """Read the error of a lost connection, also of an idle one. asyncio logs an error that nobody has read."""
+    """Read the error of a lost connection, also of an idle one. asyncio logs an error that was not read."""
     if not closed.cancelled():
         closed.exception()
 

@@ -80,7 +80,7 @@ def sglang_request(pictures: Sequence[str], prompt: Prompt, sampling: Sampling) 
 class SglangGenerated(Generated):
     """The chunks of SGLang's own endpoint, in the form of the other chunks.
 
-    Its ids are all ids so far, or only the new ones with `--incremental-streaming-output`. The count of all tells which
+    Its ids are all ids so far, or only the new ones with `--incremental-streaming-output`. The count of all shows which
     are new.
     """
 

@@ -97,7 +97,7 @@ class TransformersEngine:
         yield Finished("length" if cut else "stop", chat_usage(len(ids), count))
 
     def _run(self, ids: list[int], options: dict[str, Any], stream: _Streamer) -> None:
-        """In the thread: generate until the end, an error, or until nobody reads on."""
+        """In the thread: generate until the end, an error, or until the reader stops."""
         try:
             torch = import_module("torch")  # imported here, so that other engines do not need it
 
@@ -167,7 +167,7 @@ def _known_of(tokenizer: Any, model: Any) -> dict[str, Any]:
 
 
 class _StoppedError(Exception):
-    """Nobody reads the rest of a generation."""
+    """Raised if the rest of a generation is not read."""
 
 
 class _Streamer:

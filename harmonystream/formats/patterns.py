@@ -88,7 +88,7 @@ class _Reader:
         self.what = what
         self.at = 0
 
-    def refusal(self, why: str = "no fixed text") -> FormatError:
+    def refusal(self, why: str = "not a fixed text") -> FormatError:
         return FormatError(f"{self.what}: {self.pattern[self.at : self.at + 40]!r} is {why}, so no Format can have it")
 
     def sees(self, text: str) -> bool:

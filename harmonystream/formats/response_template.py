@@ -96,7 +96,8 @@ def _anchor(field: Mapping[str, Any], key: str, what: str) -> list[Pieces]:
     else:
         literals = [] if given is None else given if isinstance(given, list) else [given]
         if len(literals) > _MOST_LITERALS or not all(isinstance(text, str) and text.strip() for text in literals):
-            raise FormatError(f"{what}: {key} is a text or a list of at most {_MOST_LITERALS} texts, not {given!r:.80}")
+            most = f"{key} is a string or a list of at most {_MOST_LITERALS} strings"
+            raise FormatError(f"{what}: {most}, not {given!r:.80}")
         texts = [read_literal(text, f"{what}.{key}") for text in literals]
     _refuse_headers(texts, what)
     return texts
@@ -189,7 +190,7 @@ def _shape(field: Mapping[str, Any]) -> _Shape:
 def _placeholder(value: Any) -> str:
     found = _PLACEHOLDER.fullmatch(value) if isinstance(value, str) else None
     if found is None:
-        raise FormatError(f"tool_calls: {value!r:.80} is no placeholder such as '{{name}}'")
+        raise FormatError(f"tool_calls: {value!r:.80} is not a placeholder such as '{{name}}'")
     return found[1]
 
 
@@ -199,7 +200,7 @@ def _calls(field: Mapping[str, Any], stops: list[str]) -> dict[str, Any]:
     openers = _anchor(field, "open", "tool_calls")
     closers = [_unspaced(text) for text in _anchor(field, "close", "tool_calls")]
     if not openers:
-        raise FormatError("tool_calls has no open, so no Format can tell a call from the answer")
+        raise FormatError("tool_calls has no open, so no Format can distinguish a call from the answer")
     if kind not in ("json", "xml-inline"):
         raise FormatError(f"tool_calls: no Format reads the content {kind!r:.80} as arguments")
     groups = {part.name for text in openers for part in text if isinstance(part, Group)}

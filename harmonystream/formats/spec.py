@@ -22,8 +22,8 @@ NAME_ALIASES: Mapping[str, Literal["alias"]] = {
 """Keys that models write in place of `name` in a wrapped call, as in the APIs of other vendors."""
 
 CHECKS: list[Callable[[Any], object]] = []
-"""What looks at a row when somebody makes one. The core, which compiles rows, adds itself once it has been imported: so
-the built-in rows, which tests compile, cost nothing at the import.
+"""Checks of each new row. The core, which compiles rows, adds its own when it is imported. So the built-in rows cost
+nothing at the import; tests compile them.
 """
 
 

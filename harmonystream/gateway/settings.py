@@ -94,7 +94,7 @@ class _Table:
     def texts(self, name: str) -> list[str]:
         value: list[str] = self.take(name, list, [])
         if not all(isinstance(one, str) for one in value):
-            raise ValueError(f"{self.where}{name} must be a list of texts")
+            raise ValueError(f"{self.where}{name} must be a list of strings")
         return value
 
     def table(self, name: str) -> _Table:
@@ -110,7 +110,7 @@ class _Table:
             raise ValueError(f"{self.where}{name} is unknown; {suggestion(name, known.split(', '))}")
 
 
-_WORDS = {str: "a text", int: "an integer", float: "a number", list: "a list", dict: "a table", bool: "true or false"}
+_WORDS = {str: "a string", int: "an integer", float: "a number", list: "a list", dict: "a table", bool: "true or false"}
 
 
 def _settings(table: _Table, folder: Path, before: Settings) -> Settings:

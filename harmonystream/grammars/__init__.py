@@ -384,7 +384,7 @@ def _read(tool: Any) -> tuple[str, Any, bool]:
 
 
 def _wanted(choice: str | Sequence[str], functions: Sequence[Function]) -> frozenset[str] | None:
-    """The tools of which one must be called. None: any."""
+    """One of these tools must be called. None: any tool, or none."""
     if choice in ("auto", "required", "none"):
         return None
     names = frozenset([choice] if isinstance(choice, str) else choice)

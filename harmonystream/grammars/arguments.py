@@ -269,7 +269,7 @@ def values_of(
             or any(isinstance(one, Text) and not one.pattern for one in texts)
         )
     ):
-        raise GrammarError(f"a string with a limit cannot be told from other values without quotes: {ways[0].what}")
+        raise GrammarError(f"a string with a length limit looks like another value without quotes: {ways[0].what}")
     if not typed and any(isinstance(one, Text) and not one.pattern for one in texts):
         # What does not begin as an array or object is text if it is not anything else.
         containers = [one for one in found if one[0] in ("array", "object")]

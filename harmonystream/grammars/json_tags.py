@@ -110,7 +110,7 @@ def _value(schema: Any, root: Any, without: tuple[str, ...], copies: int, any_or
 
 
 def _bare(schema: Any) -> Any:
-    """Without what is said to people, so that equal values are equal parts."""
+    """The schema without titles, descriptions and so on, so that equal schemas share a part."""
     if type(schema) is dict and not _FOR_PEOPLE.isdisjoint(schema):
         return {keyword: value for keyword, value in schema.items() if keyword not in _FOR_PEOPLE}
     return schema

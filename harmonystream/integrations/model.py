@@ -93,7 +93,7 @@ def _find_format(tokenizer: Any) -> str | Format:
         if isinstance(template, dict):
             return Format.from_response_template(template)
         known = ", ".join(f"harmonystream_{each}" for each in names())
-        message = f"the parser 'harmonystream' goes by the model's name: {error}. Or name one of {known}"
+        message = f"the parser 'harmonystream' chooses the format by the model's name: {error}. Or name one of {known}"
         raise FormatError(message) from None
 
 

@@ -317,7 +317,7 @@ def bounded_filter(name: str, filter_: Any) -> Any:
     """Jinja's filter, with checks before it runs and of its result."""
     context = 1 if getattr(filter_, "jinja_pass_arg", None) is not None else 0
 
-    @wraps(filter_)  # keeps the marks that tell Jinja what to pass
+    @wraps(filter_)  # keeps the marks that show Jinja what to pass
     def checked(*args: Any, **kwargs: Any) -> Any:
         tick()
         given = args[context:]

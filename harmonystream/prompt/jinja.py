@@ -332,7 +332,7 @@ def run(
                 bounds.check_size(size)
                 bounds.tick()
                 parts.append(part)
-    except Exception as error:  # a template is somebody's code, so it may raise anything
+    except Exception as error:  # a template is a program, so it may raise anything
         raise PromptError(f"the template {name} fails{_line_of(error)}: {_message(error)}") from error
     finally:
         _RUN.reset(token)

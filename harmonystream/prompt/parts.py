@@ -92,7 +92,7 @@ def result_of(value: Any, where: str) -> str | list[dict[str, Any]]:
 
 
 def error_of(content: str | list[dict[str, Any]]) -> str | list[dict[str, Any]]:
-    """The content of a result that is marked as an error, in words that tell the model so."""
+    """The content of a result that is marked as an error, in words that a model understands."""
     if isinstance(content, list):
         first = content[0].get("text", "") if content else ""
         return content if _ERROR.match(first) else [{"type": "text", "text": "Error:"}, *content]

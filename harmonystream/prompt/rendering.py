@@ -208,7 +208,7 @@ class _Request(NamedTuple):
 
 def _day(date: Day) -> Day:
     if not isinstance(date, (str, datetime.date, type(None))):
-        raise PromptError(f"date is a datetime.date, a text, or None, not {type(date).__name__}")
+        raise PromptError(f"date is a datetime.date, a string, or None, not {type(date).__name__}")
     return datetime.date.today() if date == "today" else date
 
 

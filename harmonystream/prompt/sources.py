@@ -78,7 +78,7 @@ def _templates(settings: dict[str, Any], path: Path) -> dict[str, str]:
     except (TypeError, KeyError):
         named = {"": None}
     if not all(isinstance(name, str) and isinstance(template, str) for name, template in named.items()):
-        raise PromptError(f"{path}: chat_template is neither a text nor a list of names and templates")
+        raise PromptError(f"{path}: chat_template is neither a string nor a list of names and templates")
     return named
 
 

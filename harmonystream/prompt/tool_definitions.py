@@ -71,7 +71,7 @@ def _definition(tool: Any, where: str) -> dict[str, Any]:
 
 
 def _check_parameters(schema: Any, where: str) -> None:
-    """A model reads a wrong schema as a tool without parameters, and nobody would notice."""
+    """Refuses a wrong schema: a model would silently read it as a tool without parameters."""
     if schema is None:
         return
     if not isinstance(schema, dict):

@@ -48,7 +48,7 @@ class Threads:
                 error = raised
             with self._lock:
                 self._alive -= 1
-            with suppress(RuntimeError):  # the loop has been closed meanwhile, so nobody waits
+            with suppress(RuntimeError):  # the loop has been closed meanwhile, so the result is not awaited
                 loop.call_soon_threadsafe(_settle, future, value, error)
 
         with self._lock:

@@ -8,7 +8,7 @@ from harmonystream.agent.history import CallIds, assistant_message, continued
 CALL = ToolCall(0, "f", '{"x": 1}', "call_0", "function", True, True)
 
 
-def test_a_message_has_what_was_said_and_nothing_else():
+def test_a_message_has_the_content_and_nothing_else():
     assert assistant_message("", "", []) is None
     assert assistant_message("Hi", "", []) == {"role": "assistant", "content": "Hi"}
     assert assistant_message("", "Hm", [CALL]) == {

@@ -38,7 +38,7 @@ def paris() -> Scripted:
 # --- rounds -------------------------------------------------------------------------------------------------------
 
 
-def test_1_8_calls_run_and_their_results_come_back_until_the_model_answers():
+def test_calls_run_and_their_results_come_back_until_the_model_answers():
     events = run(paris(), Tools(weather()))
     end = end_of(events)
     assert (end.reason, end.text, end.rounds, end.called) == ("answer", "It is 11 °C.", 2, ("get_weather",))
@@ -77,7 +77,7 @@ def test_a_message_that_the_model_continues_is_one_message_in_the_next_round(beg
     assert (end_of(events).text, end_of(events).messages[0]["content"]) == ("It is 11 °C.", "look. ")
 
 
-def test_3_4_the_history_has_the_assistant_s_message_and_then_the_results():
+def test_the_history_has_the_assistant_s_message_and_then_the_results():
     end = end_of(run(paris(), Tools(weather())))
     assert list(end.messages) == [
         {
@@ -97,7 +97,7 @@ def test_3_4_the_history_has_the_assistant_s_message_and_then_the_results():
     ]
 
 
-def test_the_next_prompt_has_what_was_said_and_the_results():
+def test_the_next_prompt_has_the_answer_and_the_results():
     engine = paris()
     run(engine, Tools(weather()))
     first, second = (prompt.text for prompt in engine.prompts)
@@ -107,7 +107,7 @@ def test_the_next_prompt_has_what_was_said_and_the_results():
     assert "call_0" in second
 
 
-def test_3_5_the_loop_ends_with_the_rounds_and_the_last_one_answers_without_tools():
+def test_the_loop_ends_with_the_rounds_and_the_last_one_answers_without_tools():
     engine = Scripted([call("get_weather", '{"city": "A"}')], [call("get_weather", '{"city": "B"}')], ["So be it."])
     events = run(engine, Tools(weather()), max_rounds=2)
     end = end_of(events)
@@ -148,7 +148,7 @@ def test_a_model_that_calls_where_it_is_to_answer_gives_neither_text_nor_a_run(n
     assert len(calls) == len(answers)  # a conversation may have no call without its result
 
 
-def test_what_is_said_beside_such_a_call_is_kept_and_is_no_answer():
+def test_text_beside_such_a_call_is_kept_and_is_not_an_answer():
     events = run(Scripted(["I look. " + call("get_weather", '{"city": "A"}')]), Tools(weather()), max_rounds=0)
     end = end_of(events)
     assert (end.text, end.outcome, end.called) == ("I look. ", "neither", ())
@@ -194,7 +194,7 @@ def test_the_bundled_recording_is_a_whole_conversation():
 # --- limits -------------------------------------------------------------------------------------------------------
 
 
-def test_3_8_tokens_are_counted_over_all_rounds():
+def test_tokens_are_counted_over_all_rounds():
     engine = Scripted([call("get_weather", '{"city": "A"}'), STOP], [call("get_weather", '{"city": "B"}'), STOP])
     end = end_of(run(engine, Tools(weather()), max_tokens=12, sampling=Sampling(max_tokens=9)))
     assert (end.reason, end.rounds) == ("tokens", 3)
@@ -338,7 +338,7 @@ def test_a_stealth_tool_ends_the_loop_and_leaves_no_trace():
     ("script", "outcome", "called"),
     [(["Hello."], "text", ()), ([call("mine")], "calls", ("mine",)), (["<think>Hm.</think>"], "neither", ())],
 )
-def test_2_6_the_result_says_text_calls_or_neither(script, outcome, called):
+def test_the_result_is_text_calls_or_neither(script, outcome, called):
     end = end_of(run(Scripted(script), Tools("mine")))
     assert (end.outcome, end.called) == (outcome, called)
 
@@ -406,7 +406,7 @@ def test_what_the_consumer_does_is_not_cut_off():
     assert asyncio.run(main())[-2:] == ["RoundEnd", "LoopEnd"]
 
 
-def test_rounds_are_told_with_their_usage_and_reason():
+def test_rounds_are_reported_with_their_usage_and_reason():
     rounds = of_kind(run(paris(), Tools(weather())), RoundEnd)
     assert [(one.round, one.reason, one.usage["completion_tokens"]) for one in rounds] == [
         (1, "tool_calls", 5),

@@ -14,5 +14,5 @@ CALL = ToolCall(0, "f", "{}", "call_0", "function", True, True)
     ("text", "calls", "outcome"),
     [("Hi", (), "text"), ("Hi", (CALL,), "calls"), ("", (CALL,), "calls"), ("", (), "neither"), (" \n", (), "neither")],
 )
-def test_2_6_text_calls_or_neither(text, calls, outcome):
+def test_text_calls_or_neither(text, calls, outcome):
     assert LoopEnd("answer", text, calls).outcome == outcome

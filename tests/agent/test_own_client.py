@@ -1,4 +1,4 @@
-"""Rows 0.13, 1.8 and 3.5 with a client of one's own: the functions of docs/agent.md, over a local server."""
+"""The agent loop with a client of one's own: the functions of docs/agent.md, over a local server."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def chat_app(asked: list[Any], always_calls: bool = False) -> Any:
     return routed(answer)
 
 
-def test_1_8_the_openai_client_calls_tools_until_the_model_answers():
+def test_the_openai_client_calls_tools_until_the_model_answers():
     asked: list[Any] = []
     messages = list(QUESTION)
     with serving(chat_app(asked)) as url, openai_client(url) as client:
@@ -74,7 +74,7 @@ def test_1_8_the_openai_client_calls_tools_until_the_model_answers():
     assert [one["role"] for one in asked[1]["messages"]] == ["user", "assistant", "tool"]
 
 
-def test_3_5_the_openai_client_s_rounds_are_limited():
+def test_the_openai_client_s_rounds_are_limited():
     asked: list[Any] = []
     with serving(chat_app(asked, always_calls=True)) as url, openai_client(url) as client:
         text = function("answer")(client, "m", list(QUESTION), forecast(), max_rounds=2)
@@ -97,7 +97,7 @@ def completions_app(asked: list[Any]) -> Starlette:
     return Starlette(routes=[Route("/v1/completions", respond, methods=["POST"])])
 
 
-def test_0_13_a_server_that_only_completes_text_is_asked_with_a_prompt_of_ours():
+def test_a_server_that_only_completes_text_is_asked_with_a_prompt_of_ours():
     asked: list[Any] = []
     messages = list(QUESTION)
     with serving(completions_app(asked)) as url, openai_client(url) as client:

@@ -1,4 +1,4 @@
-"""Row 1.3: citations in an answer, and several queries in one argument."""
+"""Citations in an answer, and several queries in one argument."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ANSWERS = st.lists(PIECES, max_size=12).map("".join)
 
 @settings(max_examples=100)
 @given(ANSWERS, st.lists(st.integers(0, 60), max_size=6))
-def test_1_3_citations_do_not_depend_on_how_the_answer_is_cut(answer, cuts):
+def test_citations_do_not_depend_on_how_the_answer_is_cut(answer, cuts):
     edges = [0, *sorted(min(cut, len(answer)) for cut in cuts), len(answer)]
     reader = CitationReader()
     made = [one for at, end in pairwise(edges) for one in reader.feed(answer[at:end])]
@@ -31,7 +31,7 @@ def test_1_3_citations_do_not_depend_on_how_the_answer_is_cut(answer, cuts):
     assert "".join(one if isinstance(one, str) else answer[one.start : one.stop] for one in made) == answer
 
 
-def test_1_3_the_guide_s_answer():
+def test_citations_of_a_whole_answer():
     answer = "始祖鸟推出了联名系列[citation:19][citation:21]。"
     assert [(one.number, answer[one.start : one.stop]) for one in citations(answer)] == [
         (19, "[citation:19]"),
@@ -59,11 +59,11 @@ def test_nothing_is_held_back_that_cannot_become_a_citation():
         ("始祖鸟联名||松赞酒店", ["始祖鸟联名", "松赞酒店"]),
     ],
 )
-def test_1_3_sub_queries(text, queries):
+def test_sub_queries_are_separated_by_two_bars(text, queries):
     assert sub_queries(text) == queries
 
 
-def test_1_3_a_search_agent_cites_pages_by_numbers_that_go_on_over_its_searches():
+def test_a_search_agent_cites_pages_by_numbers_that_go_on_over_its_searches():
     sources = Sources()
 
     def search(questions: str) -> str:

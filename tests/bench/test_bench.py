@@ -204,11 +204,11 @@ def test_without_two_free_cores_there_is_no_floor():
     assert [list(row.floors.values()) for row in judged] == [[False], [True]]
 
 
-class Told:
-    """Workers that get done what the test says."""
+class Speedups:
+    """Workers with the speedups of the test."""
 
-    def __init__(self, *told):
-        self.told = list(told)
+    def __init__(self, *speedups):
+        self.speedups = list(speedups)
 
     def __enter__(self):
         return self
@@ -217,16 +217,16 @@ class Told:
         pass
 
     def speedup(self):
-        return self.told.pop(0)
+        return self.speedups.pop(0)
 
 
 def test_only_turns_between_two_good_ones_of_processes_count(monkeypatch):
-    apart, together = Told(2.0, 1.95, 1.5, 1.91, 2.09, 2.5, 2.0), Told(1.8, 0.9, 1.0, 1.7, 1.6, 1.1)
+    apart, together = Speedups(2.0, 1.95, 1.5, 1.91, 2.09, 2.5, 2.0), Speedups(1.8, 0.9, 1.0, 1.7, 1.6, 1.1)
     both = {threads.processes: apart, threads.ThreadPoolExecutor: together}
     monkeypatch.setattr(threads, "Workers", lambda kind, case, cores, seconds: both[kind])
     assert threads.compared(0, [0, 1], 2, 6) == (1.75, (1.975 + 2.0) / 2, 2, 4)
-    assert (len(apart.told), len(together.told)) == (2, 2)
-    apart.told, together.told = [1.5, 1.5, 1.7], [1.0, 1.2]
+    assert (len(apart.speedups), len(together.speedups)) == (2, 2)
+    apart.speedups, together.speedups = [1.5, 1.5, 1.7], [1.0, 1.2]
     assert threads.compared(0, [0, 1], 1, 2) == (1.1, 1.55, 0, 2)
 
 
@@ -265,7 +265,7 @@ def test_a_rival_takes_turns_in_its_own_process(rival):
     assert rival.call("new_parsers", 2) > 0
 
 
-def test_a_failure_in_the_other_process_is_told(rival):
+def test_a_failure_in_the_other_process_is_reported(rival):
     with pytest.raises(RuntimeError, match="KeyError: 'no such stream'"):
         rival.call("again", "no such stream")
     assert rival.call("new_parsers", 1) > 0  # and it goes on

@@ -113,17 +113,17 @@ def test_ours_sends_what_the_streams_say(ours, name, whole):
     assert min(answer["took"], ours.round_of(stream)()) > 0
 
 
-def test_a_side_tells_what_it_cannot_read(ours):
+def test_a_side_reports_what_it_cannot_read(ours):
     stream = streams.content(streams.HARMONY, 8)
     with pytest.raises(RuntimeError, match="FormatError: unknown format 'none'"):
         ours.load(replace(streams.content(families.THINK, 8), format="none"))
     assert ours.load(replace(stream, expected=streams.expecting(content="else")))["wrong"] == "content"
 
 
-def test_what_is_said_is_compared():
+def test_outputs_are_compared():
     expected = {"reasoning": "think", "content": "say", "calls": [["f", {"a": 1}]]}
 
-    def said(reasoning="think", content="\n\nsay", name="f", arguments='{"a": 1}'):
+    def faults_of(reasoning="think", content="\n\nsay", name="f", arguments='{"a": 1}'):
         words = Output()
         words.text(reasoning[:2], None)
         words.text(reasoning[2:], content)
@@ -131,11 +131,11 @@ def test_what_is_said_is_compared():
         words.call(0, None, arguments)
         return words.wrong(expected)
 
-    assert said() == ""
-    assert said(arguments='{"a":1}') == ""
-    assert said(reasoning="thin", content="say it") == "reasoning, content"
-    assert said(arguments='{"a": 1') == "arguments"
-    assert said(name="g") == "calls"
+    assert faults_of() == ""
+    assert faults_of(arguments='{"a":1}') == ""
+    assert faults_of(reasoning="thin", content="say it") == "reasoning, content"
+    assert faults_of(arguments='{"a": 1') == "arguments"
+    assert faults_of(name="g") == "calls"
 
 
 def test_what_frames_say_is_pieced_together():

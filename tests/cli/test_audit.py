@@ -139,7 +139,7 @@ def test_nothing_is_no_mistake():
         (("nosuch.parquet",), "", "cannot read nosuch.parquet: "),
     ],
 )
-def test_mistakes_are_said(options, given, problem):
+def test_mistakes_are_reported(options, given, problem):
     status, out, err = run("audit", *options, stdin=given)
     assert (status, out) == (2, "")
     assert problem in err

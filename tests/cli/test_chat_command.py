@@ -80,7 +80,7 @@ def test_tools_of_an_mcp_server_run_in_a_conversation(run, recorded, tmp_path):
     assert "add runs\nresult of add\n  3\nanswer\n  Three.\n" in out
 
 
-def test_a_tool_without_a_function_is_told_of_and_the_conversation_goes_on(run, recorded, tmp_path):
+def test_a_tool_without_a_function_is_reported_and_the_conversation_goes_on(run, recorded, tmp_path):
     (tmp_path / "mine.py").write_text('import harmonystream as hs\ntools = hs.Tools("add")\n')
     tools = ("--tools", str(tmp_path / "mine.py"))
     status, out, err = run("chat", "--engine", recorded(CALL, DONE), *tools, stdin="?\nand?\n")
@@ -200,7 +200,7 @@ def test_tools_are_approved_at_the_terminal(run, recorded, tmp_path, typed, ran)
         (["--mcp", "http://h", "--tools", "x.py"], "leave --mcp out"),
     ],
 )
-def test_what_is_wrong_is_said_before_anybody_types(run, options, said):
+def test_mistakes_are_reported_before_the_user_types(run, options, said):
     status, out, err = run("chat", *options, stdin="a\n")
     assert (status, out) == (2, "")
     assert said in err

@@ -42,7 +42,7 @@ def test_text_is_read_too():
     assert run("parse", "--input", "text", stdin=TEXT) == (0, SHOWN_TEXT, "")
 
 
-def test_text_that_looks_like_ids_is_read_as_text_when_told():
+def test_an_option_reads_text_that_looks_like_ids_as_text():
     status, out, err = run("parse", "--input", "text", "--start", "answer", stdin="42<|return|>")
     assert (status, out.splitlines()[:2], err) == (0, ["answer", "  42"], "")
 

@@ -82,7 +82,7 @@ def test_colours_mark_the_control_tokens():
         (("--format", "dsml", "--ids"), "[]", "ids need --tokenizer"),
     ],
 )
-def test_mistakes_are_told(arguments, stdin, error):
+def test_mistakes_are_reported(arguments, stdin, error):
     status, out, told = run("render", *arguments, stdin=stdin)
     assert (status, out) == (2, "")
     assert told.startswith("harmonystream: ") and error in told

@@ -44,7 +44,7 @@ def test_a_template_that_writes_no_prompt_is_refused_at_the_start(refused, tmp_p
     assert "no Hello." in said
 
 
-def test_what_is_served_is_said_at_the_start(capsys, monkeypatch):
+def test_the_served_models_are_printed_at_the_start(capsys, monkeypatch):
     monkeypatch.setattr("harmonystream.gateway.operating.server.serve", lambda *_: None)
     assert main(["serve", "--engine", "http://127.0.0.1:9", "--model", "gpt-oss", "--context", "9000"]) == 0
     assert re.fullmatch(

@@ -73,7 +73,7 @@ def test_nothing_is_shown_as_nothing():
     assert shown("") == f"\nfinish: {unknown}\nbytes: 0\n"
 
 
-def test_what_was_cut_off_is_said():
+def test_the_cut_part_is_reported():
     text = "<|channel|>commentary to=functions.f<|message|>{"
     lines = shown(text, finish="length").splitlines()
     assert lines[:3] == ["call 0: f", "  {", "call 0 is not complete; its arguments are not one JSON value"]

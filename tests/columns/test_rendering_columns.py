@@ -169,7 +169,7 @@ def test_masks_by_message_in_formats_with_tags(ways, way):
     assert row["error"] is None
 
 
-def test_two_messages_in_one_turn_cannot_be_told_apart(ways):
+def test_two_messages_in_one_turn_are_refused(ways):
     """The template joins what the assistant writes: the row says so, and learns nothing that should not be learned."""
     template = hs.prompts.Template(
         "{% for m in messages %}"
@@ -295,7 +295,7 @@ def test_chunks_are_made_as_they_are_asked_for_and_memory_stays_bounded():
     assert read <= 4 * len(first)
 
 
-def test_chunks_are_a_stream_for_arrow_and_progress_is_told():
+def test_chunks_are_a_stream_for_arrow_and_report_progress():
     talk = [[{"role": "user", "content": f"number {i}"}] for i in range(700)]
     streamed, done, unknown = [], [], []
     chunks = render_chunks(talk, format="harmony", date=None, progress=lambda *at: streamed.append(at))

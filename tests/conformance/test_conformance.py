@@ -190,7 +190,7 @@ def test_the_command_shows_what_a_wrong_program_found(tmp_path):
         (("--case", "nosuch"), "no case has this name"),
     ],
 )
-def test_programs_that_do_not_answer_are_said(options, problem):
+def test_programs_that_do_not_answer_are_reported(options, problem):
     status, out, err = run("conformance", "--format", "hermes", *options)
     assert (status, out) == (2, "")
     assert problem in err
@@ -250,7 +250,7 @@ def test_a_format_of_ones_own_has_cases_of_its_own(tmp_path):
         ('{"name": "a", "format": "glm", "text": "", "events": [], "start": "middle"}', "the case a: start is 'auto'"),
     ],
 )
-def test_a_line_that_is_not_a_case_is_said(line, problem, tmp_path):
+def test_a_line_that_is_not_a_case_is_reported(line, problem, tmp_path):
     file = tmp_path / "cases.jsonl"
     file.write_text("\n" + line, encoding="utf-8")
     status, out, err = run("conformance", "--cases", str(file))
@@ -258,7 +258,7 @@ def test_a_line_that_is_not_a_case_is_said(line, problem, tmp_path):
     assert problem in err
 
 
-def test_a_format_without_cases_is_said_beside_those_that_have_some():
+def test_a_format_without_cases_is_reported_beside_those_that_have_some():
     status, out, err = run("conformance", "--format", "acme.toml")
     assert (status, out) == (2, "")
     assert err.startswith("harmonystream: no case has this name and this format; the formats of the cases are harmony,")

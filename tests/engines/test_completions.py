@@ -104,7 +104,7 @@ def test_a_server_that_does_not_know_ids_gives_text_with_markers():
 
 
 @pytest.mark.parametrize("key", ["stop_reason", "matched_stop"])
-def test_the_stop_string_is_said(key):
+def test_the_stop_string_is_reported(key):
     script = [vllm(None, "Hi", end="stop", **{key: "\n"}), DONE]
     script[0]["choices"][0].pop("stop_reason" if key == "matched_stop" else "", None)
     assert run(Upstream(script), TEXT)[-1] == Finished("stop", None, "\n")
@@ -117,7 +117,7 @@ def test_usage_in_the_last_choice_is_taken():
 # --- what is asked ------------------------------------------------------------------------------------------------
 
 
-def test_0_13_the_request_has_ids_limits_and_stop_ids():
+def test_the_request_has_ids_limits_and_stop_ids():
     upstream = Upstream(STREAMS["vllm"])
     run(upstream)
     path, body = upstream.requests[0]
@@ -174,7 +174,7 @@ def test_stop_strings_make_it_text_because_ids_would_have_the_stop_string():
     assert (body["prompt"], body["stop"]) == (IDS.ids, ["\n\n"])
 
 
-def test_1_9_sampling_is_passed_on():
+def test_sampling_is_passed_on():
     upstream = Upstream(STREAMS["vllm"])
     sampling = Sampling(
         max_tokens=9,

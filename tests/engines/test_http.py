@@ -40,13 +40,13 @@ def test_pieces_of_any_size_say_the_same(pieces):
     assert [event for piece in pieces for event in at_once.feed(piece)] == expected
 
 
-def test_numbers_that_are_not_json_are_read_all_the_same():
+def test_numbers_that_are_not_json_are_read_anyway():
     assert adapter.object_of(b'{"a": -Infinity}') == {"a": float("-inf")}
     with pytest.raises(EngineError, match="not JSON"):
         adapter.object_of(b"[" * 100_000)
 
 
-def test_an_event_that_has_not_ended_is_not_told():
+def test_an_event_that_has_not_ended_is_not_read():
     reader = SseReader()
     assert reader.feed(b"data: 1\n") == []
     assert reader.feed(b"\n") == [b"1"]

@@ -32,7 +32,7 @@ def test_the_words_of_a_command_line(given, read):
     assert kind_and_url(given) == read
 
 
-def test_what_is_wrong_is_said_with_what_to_write():
+def test_an_error_shows_what_to_write_instead():
     with pytest.raises(ValueError, match=r"the engine 'localhost:8000' is not KIND=URL or a URL, such as vllm=http"):
         kind_and_url("localhost:8000")
     with pytest.raises(ValueError, match=r"unknown engine 'llama_server'; did you mean 'llama-server'\?"):

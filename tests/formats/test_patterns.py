@@ -37,7 +37,7 @@ def test_a_pattern_is_its_texts(pattern, texts):
 
 @pytest.mark.parametrize("pattern", ["a.b", "[ab]", r"\w+", "a*", "a{2}", "(a)", "^a", r"a\b", "(?=a)", "(?!a)", r"\1"])
 def test_what_matches_other_texts_is_refused(pattern):
-    with pytest.raises(hs.errors.FormatError, match=r"^x: .* is no fixed text, so no Format can have it$"):
+    with pytest.raises(hs.errors.FormatError, match=r"^x: .* is not a fixed text, so no Format can have it$"):
         read_pattern(pattern, "x")
 
 

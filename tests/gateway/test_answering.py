@@ -28,7 +28,7 @@ def calling():
         yield made, clients
 
 
-def said(api, response):
+def summary_of(api, response):
     """(reasoning, content, calls, finish, (prompt tokens, completion tokens)) of a whole response."""
     usage = response["usage"]
     if api == "chat":
@@ -55,10 +55,10 @@ ENDS = {"chat": ("stop", "tool_calls"), "responses": ("completed",) * 2, "messag
 def test_an_answer_is_the_same_streamed_and_not(answering, api):
     _, clients = answering
     expected = ("Hello", "Hi there!", [], ENDS[api][0])
-    assert said(api, clients.at_once(api, GPT_OSS))[:4] == expected
+    assert summary_of(api, clients.at_once(api, GPT_OSS))[:4] == expected
     streamed = clients.assembled(api, GPT_OSS)
     if api != "chat":  # whose usage comes only if it is asked for
-        assert said(api, streamed)[:4] == expected
+        assert summary_of(api, streamed)[:4] == expected
     assert "Hi there!" in json.dumps(streamed)
 
 
@@ -66,14 +66,14 @@ def test_an_answer_is_the_same_streamed_and_not(answering, api):
 def test_the_usage_is_the_engines(answering, api):
     made, _ = answering
     response = made.post(api).json()
-    assert said(api, response)[4] == (9, 14)
+    assert summary_of(api, response)[4] == (9, 14)
 
 
 @pytest.mark.parametrize("api", APIS)
 def test_a_call_arrives_with_its_arguments(calling, api):
     made, _ = calling
     response = made.post(api, tools=TOOLS[api]).json()
-    assert said(api, response)[2:4] == ([("add", '{"a": 1}')], ENDS[api][1])
+    assert summary_of(api, response)[2:4] == ([("add", '{"a": 1}')], ENDS[api][1])
 
 
 def test_the_engine_gets_ids_and_what_stops_it(answering):
@@ -161,7 +161,7 @@ def demo():
 @pytest.mark.parametrize("api", ["chat", "responses"])
 def test_without_an_engine_a_recording_is_served(demo, api):
     whole = demo.at_once(api, DEMO_NAME)
-    assert said(api, whole)[2][0][0] == "get_forecast"
+    assert summary_of(api, whole)[2][0][0] == "get_forecast"
 
 
 def test_the_recording_in_messages(demo):

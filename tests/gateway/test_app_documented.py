@@ -27,7 +27,7 @@ def block(page: str, language: str) -> str:
     return str(found)
 
 
-def test_the_settings_say_what_litellms_did(tmp_path, monkeypatch):
+def test_the_settings_do_what_litellms_did(tmp_path, monkeypatch):
     yaml = pytest.importorskip("yaml")
     before = yaml.safe_load(block(PAGE, "yaml"))
     (tmp_path / "gateway.toml").write_text(block(PAGE, "toml"), "utf-8")

@@ -138,7 +138,7 @@ def test_a_client_that_goes_is_counted_as_gone(logged):
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_log_has_what_was_said_only_if_it_is_asked_for(caplog, stream):
+def test_a_log_has_contents_only_if_the_settings_ask_for_them(caplog, stream):
     caplog.set_level("INFO", "harmonystream.gateway")
     asked = {"messages": [{"role": "user", "content": "a secret\ud800"}], "stream": stream}
     for contents in (False, True):

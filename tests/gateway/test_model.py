@@ -112,8 +112,8 @@ def test_without_a_number_the_answer_may_have_what_the_context_leaves():
     assert gpt_oss().sampling(asked(), prompt_of(10)).max_tokens == 4096
 
 
-class Told(Recorded):
-    """An engine that says its context after some questions."""
+class WithContext(Recorded):
+    """An engine that answers its context after some questions."""
 
     def __init__(self, *answers):
         super().__init__()
@@ -126,7 +126,7 @@ class Told(Recorded):
         return answer
 
 
-def test_what_is_wrong_with_a_conversation_is_said_shortly():
+def test_the_error_about_a_wrong_conversation_is_short():
     call = {"id": "a", "type": "function", "function": {"name": {"x": "y" * 100_000}, "arguments": "{}"}}
     request = ApiRequest("chat", {}, "m", messages=[{"role": "assistant", "tool_calls": [call]}])
     with pytest.raises(Refused, match="tool_calls") as refused:
@@ -135,13 +135,13 @@ def test_what_is_wrong_with_a_conversation_is_said_shortly():
 
 
 def test_the_context_is_the_least_that_the_engines_say(monkeypatch):
-    model = Served(Model("gpt-oss", [Told(900), Told(800), Told(None), Recorded()]))
+    model = Served(Model("gpt-oss", [WithContext(900), WithContext(800), WithContext(None), Recorded()]))
     asyncio.run(model.learn_context())
     assert model.context == 800
-    own = Served(Model("gpt-oss", Told(900), context=50))
+    own = Served(Model("gpt-oss", WithContext(900), context=50))
     asyncio.run(own.learn_context())
     assert own.context == 50
-    late = Served(Model("gpt-oss", Told(EngineError("no", "connection"), 700)))
+    late = Served(Model("gpt-oss", WithContext(EngineError("no", "connection"), 700)))
     asyncio.run(late.learn_context())
     asyncio.run(late.learn_context())  # at once: not asked again
     assert late.context is None

@@ -349,7 +349,7 @@ def test_an_effort_that_is_no_text_is_refused(made, api):
     assert "reasoning_effort" in answer.json()["error"]["message"]
 
 
-def test_another_method_is_told_which_there_are(made):
+def test_the_answer_to_another_method_lists_the_methods(made):
     answer = made.http.put("/v1/messages")
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
     assert answer.json()["error"]["type"] == "invalid_request_error"

@@ -62,7 +62,7 @@ async def until(holds, seconds=20):
         await asyncio.sleep(0.01)
 
 
-async def told(state):
+async def send_reports(state):
     """The state's report, without the task that would make it at the same time."""
     state._tasks[1].cancel()
     await state._send_reports()
@@ -199,7 +199,7 @@ def test_garbage_in_the_store_is_an_error_and_never_an_answer(daemon, seed):
             await state.put("ann", [{"said": 1}], response("r1"))
             await state.enter("ann", quota)
             state.take("ann", 1, quota)
-            await told(state)
+            await send_reports(state)
             name = pick.choice(sorted(await client.keys("*")))
             if pick.random() < 0.5:
                 await client.delete(name)
@@ -308,7 +308,7 @@ def test_what_a_gateway_had_open_that_is_gone_counts_no_more(daemon, monkeypatch
 
         await until(is_alone)
         await one._beat()  # it only was asleep, and is told that it was given up
-        await told(one)
+        await send_reports(one)
         with pytest.raises(Refused):
             await other.enter("ann", quota)
 
@@ -320,10 +320,10 @@ def test_tokens_a_minute_hold_for_all(daemon):
 
     async def main(one, other):
         one.take("ann", 50, quota)
-        await told(one)
+        await send_reports(one)
         await other.enter("ann", quota)
         other.take("ann", 40, quota)
-        await told(other)
+        await send_reports(other)
         with pytest.raises(Refused, match="60 tokens a minute") as refused:
             await one.enter("ann", quota)
         assert 28 < refused.value.retry_after < 32
@@ -340,7 +340,7 @@ def test_a_key_with_one_request_at_a_time_overdraws_by_one_request(daemon):
     async def main(state, other):
         send, let_in = state._send, []
 
-        async def told(reports):
+        async def send_and_enter(reports):
             answers = []
             for report in reports:
                 answers += await send([report])
@@ -352,7 +352,7 @@ def test_a_key_with_one_request_at_a_time_overdraws_by_one_request(daemon):
                     let_in.append("it is in")
             return answers
 
-        state._send = told
+        state._send = send_and_enter
         await state.enter("ann", quota)
         state.take("ann", 5000, quota)
         state.leave("ann", quota)
@@ -410,10 +410,10 @@ def test_tokens_whose_report_was_lost_count_once(daemon):
         one.take("ann", 500, quota)
         await one._beat()
 
-        async def all_send_reports():
+        async def all_reported():
             return not one._owed
 
-        await until(all_send_reports)
+        await until(all_reported)
         left = float(await other._link.client.hget(f"harmonystream:tokens:{other._seal.name('ann')}", "left"))
         assert 4500 <= left < 4600
 
@@ -429,7 +429,7 @@ def test_gateways_that_come_and_go_leave_no_more_than_a_hundred_numbers(daemon):
         for number in range(350):
             state.me = f"gateway {number}"
             state.take("ann", 100, quota)
-            await told(state)
+            await send_reports(state)
             assert await other._link.client.hlen(name) <= 103
         left = float(await other._link.client.hget(name, "left"))
         assert 60_000 - 350 * 100 <= left <= 60_000 - 350 * 100 + 1000 * 30
@@ -537,7 +537,7 @@ def test_a_store_that_was_killed_keeps_what_was_acknowledged(tmp_path, monkeypat
         states(own, main, limits=Limits(store_wait=1.0))
 
 
-def test_a_store_that_has_lost_everything_is_told_again(daemon, monkeypatch):
+def test_a_store_that_has_lost_everything_gets_the_counts_again(daemon, monkeypatch):
     monkeypatch.setattr(module, "BEAT", 0.05)
     quota = Quota(2, 0)
 

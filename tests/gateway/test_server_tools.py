@@ -10,7 +10,7 @@ from typing import Any
 
 import openai
 import pytest
-from gateway_said import ask, whole_answer
+from gateway_answers import ask, whole_answer
 from gateways import ASKED, TOOLS, ids_of, serving
 from mcp_server import http_server
 from scripted import STOP, Scripted, call

@@ -86,7 +86,7 @@ ENGINE = '[[models.m.engines]]\nurl = "http://e"\n'
         ("hosts = ''", "hosts must be a list"),
         ("unsupported = 'no'", "unsupported must be one of auto, ignore, refuse"),
         ("keys = 'no.txt'", "keys: .*no.txt"),
-        ("origins = [1]", "origins must be a list of texts"),
+        ("origins = [1]", "origins must be a list of strings"),
         ("limits = 3", "limits must be a table"),
         ("[limits]\nconcurent = 3", "limits.concurent is unknown; did you mean 'concurrent'"),
         ("[limits]\nconcurrent = -3", "limits.concurrent is 1 or more"),
@@ -142,8 +142,8 @@ def test_tools_that_run_here(file, tmp_path):
     ("line", "match"),
     [
         ('tools = "other.py"', "models.m.tools: .*other.py: there is no such file of tools"),
-        ("tools = 1", "models.m.tools must be a text"),
-        ("mcp = [1]", "models.m.mcp must be a list of texts"),
+        ("tools = 1", "models.m.tools must be a string"),
+        ("mcp = [1]", "models.m.mcp must be a list of strings"),
         ('tools = "tools.py"\nmcp = ["http://h"]', r"harmonystream.Tools\(mcp=…\)"),
     ],
 )

@@ -51,7 +51,7 @@ class Process:
             self.process = subprocess.Popen(self._command, env=self._env, stdout=log, stderr=log)
 
     def is_ready(self):
-        assert self.process.poll() is None, self.said()
+        assert self.process.poll() is None, self.log_text()
         try:
             return httpx2.get(f"http://127.0.0.1:{self.port}/health/ready").status_code == 200
         except httpx2.HTTPError:
@@ -61,7 +61,7 @@ class Process:
         self.process.send_signal(number)
         self.process.wait(60)
 
-    def said(self):
+    def log_text(self):
         return self._log.read_text("utf-8")
 
 
@@ -112,7 +112,7 @@ def three(folder, engine, *more, kind=None):
                 one.process.kill()
                 one.process.wait(20)
     for one in processes:
-        assert "Traceback" not in one.said(), one.said()
+        assert "Traceback" not in one.log_text(), one.log_text()
 
 
 def asked(engine):
@@ -307,4 +307,4 @@ def test_the_composition_as_plain_commands_serves_the_recorded_conversation(tmp_
         assert http.post("/v1/chat/completions", json=asked).json()["choices"][0]["message"]
         assert http.post("/v1/messages", json={**asked, "max_tokens": 500}).json()["content"]
         assert {http.get(f"/{path}").status_code for path in ("metrics", "inspect")} == {404}
-    assert all('"api": "responses"' in one.said() for one in processes)
+    assert all('"api": "responses"' in one.log_text() for one in processes)

@@ -21,7 +21,7 @@ TEXT = f'<think>\nHm.\n</think>\n\n"logprobs":null.\n{CALL}'
 IDS = encode(WORDS, TEXT)
 
 
-class Said:
+class Logprob:
     def __init__(self, at: int) -> None:
         self._at = at
 
@@ -46,16 +46,16 @@ def test_each_token_is_in_one_chunk(places, tool_choice, kept):
     stream = hs.ChatStream(parser, id="1", model="1", created=0, tool_choice=tool_choice)
     held, frames = ChunkLogprobs(), stream.start()
     for start, stop in zip([0, *places], [*places, len(IDS)]):
-        held.add(IDS[start:stop], [Said(at) for at in range(start, stop)])
+        held.add(IDS[start:stop], [Logprob(at) for at in range(start, stop)])
         frames += held.feed(stream, IDS[start : min(stop, kept)])
     frames += held.rest(stream.finish("stop"))
     assert entries(frames) == [*range(len(IDS))]
 
 
-def test_a_token_that_a_stop_string_has_cut_is_said_once():
+def test_a_token_that_a_stop_string_has_cut_is_sent_once():
     stream = hs.ChatStream(hs.Parser("hermes", VOCAB, start="answer"), id="1", model="1", created=0)
     ids = encode(WORDS, "Hm moment")
     held, frames = ChunkLogprobs(), stream.start()
-    held.add(ids, [Said(at) for at in range(len(ids))])
+    held.add(ids, [Logprob(at) for at in range(len(ids))])
     frames += held.feed(stream, [*ids[:2], *spelled(VOCAB, b" m")])
     assert entries(frames + held.rest(stream.finish("stop"))) == [*range(len(ids))]

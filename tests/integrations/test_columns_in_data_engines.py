@@ -134,7 +134,7 @@ def test_polars(lazy):
 
 
 @pytest.mark.parametrize("kind", [ParsedColumn, Labelled])
-def test_progress_is_told_in_rows_of_the_batch(kind):
+def test_progress_is_counted_in_rows_of_the_batch(kind):
     rows = 2500
     frame: Any = polars.from_arrow(TABLE).sample(rows, with_replacement=True, seed=1)
     told: list[tuple[int, int]] = []

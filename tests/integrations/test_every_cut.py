@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from host_cases import FORMATS, Case, cases, untrue, vocab_of
-from host_scenarios import TOOLS, Said
+from host_scenarios import TOOLS, Contents
 
 import harmonystream as hs
 from harmonystream.formats import format_of
@@ -66,7 +66,7 @@ def pieces(case: Case, size: int) -> tuple[list[tuple[list[int], str]], Any]:
     return made or [([], "")], SimpleNamespace(**asked, include_stop_str_in_output=False, found=found)
 
 
-def by_names(case: Case, size: int) -> Said:
+def by_names(case: Case, size: int) -> Contents:
     """By our parsers behind the engine's own frames."""
     made, asked = pieces(case, size)
     output, said = Output(model(case.written.format), parser_of(case), asked), hs.inside.Delta("", "", ())
@@ -77,10 +77,10 @@ def by_names(case: Case, size: int) -> Said:
         if call.name is not None:
             calls.append([call.name, ""])
         calls[call.index][1] += call.arguments
-    return Said(said.reasoning, said.content, tuple((name, arguments) for name, arguments in calls), None)
+    return Contents(said.reasoning, said.content, tuple((name, arguments) for name, arguments in calls), None)
 
 
-def by_frames(case: Case, size: int, api: str) -> Said:
+def by_frames(case: Case, size: int, api: str) -> Contents:
     """By one of our emitters."""
     made, asked = pieces(case, size)
     hides = case.tools in ("absent", "none")
@@ -99,7 +99,7 @@ def by_frames(case: Case, size: int, api: str) -> Said:
     return bytes_of(stream.response())
 
 
-def bytes_of(response: Any) -> Said:
+def bytes_of(response: Any) -> Contents:
     """The texts of several items, or blocks, are parted as those of one field are."""
     texts: dict[str, list[str]] = {"reasoning": [], "content": []}
     calls = []
@@ -120,7 +120,7 @@ def bytes_of(response: Any) -> Said:
         else:
             field = "content" if item["type"] == "message" else "reasoning"
             texts[field].append("".join(part["text"] for part in item["content"]))
-    return Said("\n".join(texts["reasoning"]), "\n".join(texts["content"]), tuple(calls), None)
+    return Contents("\n".join(texts["reasoning"]), "\n".join(texts["content"]), tuple(calls), None)
 
 
 def played(format: str) -> list[Case]:
@@ -136,7 +136,7 @@ def test_an_answer_is_a_beginning_of_the_whole_one_and_the_same_by_every_way(for
 def problems(case: Case) -> list[str]:
     whole = by_names(case, 10_000)
     found = [f"{field} {whole}"] if (field := untrue(whole, case)) else []
-    fields = Said._fields
+    fields = Contents._fields
     ways = {f"names by {size}": (by_names(case, size), fields) for size in (1, 3)}
     ways |= {f"Chat by {size}": (by_frames(case, size, "Chat"), fields) for size in (1, 3)}
     texts = () if case.written.format == "harmony" else ("reasoning", "content")  # its messages are items and blocks

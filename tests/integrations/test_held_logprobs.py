@@ -9,7 +9,7 @@ import pytest
 from harmonystream.integrations.held_logprobs import HeldLogprobs
 
 
-class Said:
+class Logprob:
     def __init__(self, tid: int) -> None:
         self._tid = tid
 
@@ -30,20 +30,20 @@ class Fed:
 
 def added(*ids: int) -> HeldLogprobs:
     made = HeldLogprobs()
-    made.add(ids, [Said(tid) for tid in ids])
+    made.add(ids, [Logprob(tid) for tid in ids])
     return made
 
 
-def test_ids_that_are_read_later_keep_what_was_said_of_them():
+def test_ids_that_are_read_later_keep_their_logprobs():
     waiting, stream = added(1, 2), Fed()
     assert waiting.feed(stream, []) == b""
     assert waiting.feed(stream, [1]) == b"1;"
-    waiting.add([3], [Said(3)])
+    waiting.add([3], [Logprob(3)])
     assert waiting.feed(stream, [2, 3]) == b"2;3;"
     assert stream.calls == [([1], ["1"]), ([2, 3], ["2", "3"])]
 
 
-def test_the_first_byte_of_a_cut_token_has_what_was_said_of_the_token():
+def test_the_first_byte_of_a_cut_token_has_the_logprobs_of_the_token():
     """The ids 7 and 8 are the bytes of a part of 2. Of 3, the text has nothing."""
     waiting, stream = added(1, 2, 3), Fed()
     assert waiting.feed(stream, [1, 7, 8]) == b"1;7;8;"
@@ -52,4 +52,4 @@ def test_the_first_byte_of_a_cut_token_has_what_was_said_of_the_token():
 
 def test_each_id_has_one():
     with pytest.raises(ValueError, match="zip"):
-        HeldLogprobs().add([1, 2], [Said(1)])
+        HeldLogprobs().add([1, 2], [Logprob(1)])

@@ -111,7 +111,7 @@ def expected(api: str, model: str, said: list[Item]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_official_clients_assemble_what_the_model_said(api):
+def test_official_clients_assemble_the_output(api):
     with clients_of(app_of(SOURCES)) as clients:
         for model in ("ids", "lists", "text", "bytes"):
             wanted = expected(api, model, SAID)

@@ -88,15 +88,17 @@ def test_an_error_is_logged_once_by_one_logger(caplog):
 
 @pytest.mark.parametrize("asynchronous", [False, True])
 @pytest.mark.parametrize("source", [breaking, untidy])
-def test_who_wants_to_know_of_an_error_is_told_instead_of_the_log(source, asynchronous, caplog):
-    told: list[Any] = []
+def test_a_callback_for_errors_gets_them_instead_of_the_log(source, asynchronous, caplog):
+    noted: list[Any] = []
 
-    async def tell(error: BaseException) -> None:
+    async def note_error(error: BaseException) -> None:
         await asyncio.sleep(0)
-        told.append(type(error))
+        noted.append(type(error))
 
-    asyncio.run(Response().run(source(), on_error=tell if asynchronous else lambda error: told.append(type(error))))
-    assert (told, caplog.records) == ([EngineError], [])
+    asyncio.run(
+        Response().run(source(), on_error=note_error if asynchronous else lambda error: noted.append(type(error)))
+    )
+    assert (noted, caplog.records) == ([EngineError], [])
 
 
 def test_what_comes_after_the_last_frame_is_not_raised(caplog):
@@ -256,7 +258,7 @@ def test_one_source_serves_all_three_apis():
     assert ends == {"chat": [7, None, None], "responses": [None, 7, 13], "messages": [None, 7, 13]}
 
 
-def test_a_stop_string_of_an_engine_is_told_where_the_api_has_a_word_for_it():
+def test_a_stop_string_of_an_engine_is_sent_if_the_api_has_a_field_for_it():
     async def source() -> AsyncIterator[Any]:
         yield SHORT[:-1]
         yield Finished({"type": "stop", "matched": "\n\n"})

@@ -47,7 +47,7 @@ def test_ids_end_where_the_stop_string_begins():
 
 
 @pytest.mark.parametrize("api", ["chat", "responses", "messages"])
-def test_each_api_is_told(api):
+def test_each_api_gets_the_stop_string(api):
     made = answered([*FINAL, *ids_of("Hi END x")], " END", api)
     if api == "messages":
         assert (made["stop_reason"], made["stop_sequence"], made["content"][0]["text"]) == (

@@ -46,7 +46,7 @@ def test_however_it_is_cut_it_says_the_same(places):
 
 
 @pytest.mark.parametrize("size", [1, 3, len(IDS)])
-def test_what_a_stop_string_has_cut_is_not_said(size):
+def test_text_that_a_stop_string_has_cut_is_not_sent(size):
     """vLLM cuts its text, and gives all ids."""
     end = TEXT.index(" STOP")
     pieces, said = [], 0

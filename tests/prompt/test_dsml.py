@@ -91,7 +91,7 @@ def test_without_tools_earlier_reasoning_is_left_out():
         ({"continue_final": True}, "the last message must be the assistant's"),
     ],
 )
-def test_mistakes_are_told(options, error):
+def test_mistakes_are_reported(options, error):
     with pytest.raises(hs.errors.PromptError, match=error):
         hs.render("Hi", format="dsml", **options)
 

@@ -52,16 +52,16 @@ def render(messages: Any, **options: Any) -> hs.prompts.Prompt:
     return hs.render(messages, **{"model": "gpt-oss-20b", "date": DAY, "reasoning": "low", **options})
 
 
-def said(text: str) -> str:
+def system_message(text: str) -> str:
     return f"<|start|>system<|message|>{text}<|end|>"
 
 
 USER = "<|start|>user<|message|>Hi<|end|><|start|>assistant"
 
 
-def test_0_1_system_prompt():
-    assert render("Hi").text == said(SYSTEM) + USER
-    assert render("Hi", tools=[WEATHER]).text.startswith(said(SYSTEM + CALLS_GO))
+def test_system_prompt():
+    assert render("Hi").text == system_message(SYSTEM) + USER
+    assert render("Hi", tools=[WEATHER]).text.startswith(system_message(SYSTEM + CALLS_GO))
     assert f"Current date: {datetime.date.today()}" in hs.render("Hi", model="gpt-oss").text
     assert "Current date" not in render("Hi", date=None).text
     for effort in ("low", "medium", "high"):
@@ -70,15 +70,15 @@ def test_0_1_system_prompt():
     assert own.startswith("<|start|>system<|message|>You are Ada.\nCurrent date: 2025-06-28\n\nReasoning")
 
 
-def test_0_2_developer_part():
+def test_developer_part():
     chat = [{"role": "system", "content": "你是一个有帮助的助手"}, {"role": "user", "content": "Hi"}]
     developer = f"<|start|>developer<|message|># Instructions\n\n你是一个有帮助的助手\n\n{TOOLS}<|end|>"
-    assert render(chat, tools=[WEATHER]).text == said(SYSTEM + CALLS_GO) + developer + USER
+    assert render(chat, tools=[WEATHER]).text == system_message(SYSTEM + CALLS_GO) + developer + USER
     chat[0]["role"] = "developer"
-    assert render(chat, tools=[WEATHER]).text == said(SYSTEM + CALLS_GO) + developer + USER
+    assert render(chat, tools=[WEATHER]).text == system_message(SYSTEM + CALLS_GO) + developer + USER
 
 
-def test_0_4_the_raw_prompt_goes_through_a_completion_endpoint():
+def test_the_raw_prompt_goes_through_a_completion_endpoint():
     """One text with all parts, whose ids are those of the text with its markers, so that either can be sent."""
     prompt = render([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}], tools=[WEATHER])
     assert prompt.ids == hs.vocab.o200k_harmony().encode(prompt.text, control=True)
@@ -97,7 +97,7 @@ FIRST = [
 ]
 
 
-def test_0_12_later_turns_drop_earlier_analysis_and_keep_answers():
+def test_later_turns_drop_earlier_analysis_and_keep_answers():
     again = [
         {"role": "user", "content": "And now?"},
         {"role": "assistant", "content": "", "reasoning": "New.", "tool_calls": [CALL]},
@@ -110,7 +110,7 @@ def test_0_12_later_turns_drop_earlier_analysis_and_keep_answers():
     assert "<|channel|>analysis<|message|>Old.<|end|>" in render(FIRST[:3]).text
 
 
-def test_1_5_history_rules_of_gpt_oss():
+def test_history_rules_of_gpt_oss():
     """The system comes before the developer, and both before the user. Each call is a message; its result follows."""
     calls = [CALL, {**CALL, "id": "c2", "function": {"name": "now", "arguments": "{}"}}]
     chat = [
@@ -123,7 +123,7 @@ def test_1_5_history_rules_of_gpt_oss():
     ]
     text = render(chat, dialect="vllm").text
     head = "<|start|>developer<|message|># Instructions\n\nS\n\nD<|end|><|start|>user<|message|>U<|end|>"
-    assert text == said(SYSTEM) + head + (
+    assert text == system_message(SYSTEM) + head + (
         "<|start|>assistant<|channel|>analysis<|message|>R<|end|>"
         "<|start|>assistant<|channel|>commentary<|message|>Looking.<|end|>"
         '<|start|>assistant to=functions.get_weather<|channel|>commentary json<|message|>{"city": "北京"}<|call|>'
@@ -213,7 +213,7 @@ def test_a_prompt_may_end_inside_the_last_message(last, end):
         ),
     ],
 )
-def test_mistakes_are_told(messages, options, error):
+def test_mistakes_are_reported(messages, options, error):
     with pytest.raises(hs.errors.PromptError, match=error):
         render(messages, **options)
 
@@ -303,7 +303,7 @@ def test_the_dialect_of_the_template_declares_and_quotes_as_it_does():
     properties = {"unit": unit, "place": place, "either": {"oneOf": variants}, "tags": {"type": "array", "default": []}}
     tools = [{"name": "f", "description": "d", "parameters": {"type": "object", "properties": properties}}]
     text = render(FIRST[:3], tools=[*tools, {"name": "g"}], dialect="template").text
-    assert text.startswith(said(SYSTEM + CALLS_GO))
+    assert text.startswith(system_message(SYSTEM + CALLS_GO))
     assert text[text.index("// d\n") : text.index("} // namespace")] == (
         '// d\ntype f = (_: {\nunit?: "c" | "f", // default: c,\nplace?: {\nx?: \n                number},\n'
         "either?: number// n | \nstring[],\ntags?: any[], // default: [],\n}) => any;\n\n// \ntype g = () => any;\n\n"
@@ -311,7 +311,7 @@ def test_the_dialect_of_the_template_declares_and_quotes_as_it_does():
     assert '<|message|>"12°"<|end|><|start|>assistant' in text
     advice = [{"role": "system", "content": "S"}, {"role": "user", "content": "Hi"}]
     head = "<|start|>developer<|message|># Instructions\n\nS\n\n<|end|>"
-    assert render(advice, dialect="template").text == said(SYSTEM) + head + USER
+    assert render(advice, dialect="template").text == system_message(SYSTEM) + head + USER
 
 
 def test_a_builtin_tool_that_something_runs_is_declared_once():

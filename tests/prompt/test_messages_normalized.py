@@ -107,7 +107,7 @@ def test_what_the_user_says_may_be_a_str():
         ("b", ("", "b")),
     ],
 )
-def test_1_6_reasoning_inside_content_is_split_out(content, want):
+def test_reasoning_inside_content_is_split_out(content, want):
     (message,) = normalize([{"role": "assistant", "content": content}])
     assert (message.get("reasoning", ""), message["content"]) == want
     assert normalize([{"role": "assistant", "content": content}], think=None)[0]["content"] == content

@@ -1,4 +1,4 @@
-"""`render` for every family: guide 1's conversation, prompts that read back, and the parsers that follow them."""
+"""`render` for every family: a conversation, prompts that read back, and the parsers that follow them."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def render(name: str, messages: Any, **options: Any) -> hs.prompts.Prompt:
     return hs.render(messages, format=name, template=template, vocab=KNOWN[name], tools=tools, **options)
 
 
-def test_1_4_the_guides_conversation_in_the_form_of_qwen3():
-    """As guide 1 prints it: earlier thoughts are gone, calls are chained, results share a user turn."""
+def test_a_conversation_in_the_form_of_qwen3():
+    """Earlier thoughts are gone, calls are chained, and results share a user turn."""
     text = render("hermes", GUIDE).text
     assert text.startswith(
         "<|im_start|>system\nYou are a helpful assistant that can use tools.\n\n# Tools\n\n<tools>\n{"
@@ -81,7 +81,7 @@ def test_1_4_the_guides_conversation_in_the_form_of_qwen3():
     )
 
 
-def test_1_4_the_guides_conversation_in_the_form_of_deepseek():
+def test_a_conversation_in_the_form_of_deepseek():
     """Thoughts are never in the history, and arguments are text: the template takes both from the one conversation."""
     text = render("deepseek", GUIDE).text
     assert text[text.index("<｜User｜>Thanks") :] == (
@@ -93,7 +93,7 @@ def test_1_4_the_guides_conversation_in_the_form_of_deepseek():
     )
 
 
-def test_1_4_ids_of_calls_in_the_form_of_kimi():
+def test_ids_of_calls_in_the_form_of_kimi():
     text = render("kimi_k2", GUIDE).text
     assert "<|tool_call_begin|>functions.get_weather:2<|tool_call_argument_begin|>" in text
     assert '## Return of functions.get_weather:2\n{"temperature": 19}' in text
@@ -131,7 +131,7 @@ HISTORY: dict[str, tuple[list[str], list[str]]] = {
 
 
 @pytest.mark.parametrize("name", HISTORY)
-def test_1_5_history_rules_of_each_family(name):
+def test_history_rules_of_each_family(name):
     """One conversation, whose arguments are text, as a client sends them."""
     chat = json.loads(json.dumps(GUIDE))
     for call in (call for message in chat for call in message.get("tool_calls") or ()):
@@ -143,7 +143,7 @@ def test_1_5_history_rules_of_each_family(name):
 
 
 @pytest.mark.parametrize("name", sorted(TEMPLATE))
-def test_1_7_the_template_then_the_tokenizer(name):
+def test_the_tokenizer_encodes_the_rendered_template(name):
     prompt = render(name, GUIDE)
     assert prompt.ids == KNOWN[name].encode(prompt.text, control=True)
     assert prompt.stop_ids and set(prompt.stops) >= {KNOWN[name].token_bytes(tid).decode() for tid in prompt.stop_ids}

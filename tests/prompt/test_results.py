@@ -1,4 +1,4 @@
-"""Tool results as messages: guide 0's two ways."""
+"""Tool results as messages, in two ways."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CALLS = [
 ]
 
 
-def test_0_9_results_as_one_user_message():
+def test_results_as_one_user_message():
     weather = {"temperature": 25, "condition": "晴"}
     (message,) = hs.prompts.tool_results(CALLS[:1], [weather], style="user")
     assert message == {
@@ -26,7 +26,7 @@ def test_0_9_results_as_one_user_message():
     assert message["content"] == '[Tool Results]\n**get_weather**:\n{\n  "t": 1\n}\n\n**now**:\nnoon\n\nGo on.'
 
 
-def test_0_10_results_as_tool_messages_of_harmony():
+def test_results_as_tool_messages_of_harmony():
     answers = hs.prompts.tool_results(CALLS[:1], [{"temperature": 25, "condition": "晴"}])
     call = {"role": "assistant", "content": "", "reasoning": "Old thoughts.", "tool_calls": CALLS[:1]}
     prompt = hs.render([{"role": "user", "content": "?"}, call, *answers], model="gpt-oss-20b", date=None)
@@ -62,6 +62,6 @@ def test_results_of_tools_are_put_in_the_order_of_the_calls():
         ([{}], [""], "tool", "call 0 has no name"),
     ],
 )
-def test_mistakes_are_told(calls, results, style, error):
+def test_mistakes_are_reported(calls, results, style, error):
     with pytest.raises(hs.errors.PromptError, match=error):
         hs.prompts.tool_results(calls, results, style)

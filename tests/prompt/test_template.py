@@ -115,7 +115,7 @@ def test_thinking_as_a_budget_and_effort():
         hs.prompts.Template("{{ 'x' }}").render([USER], thinking=False)
 
 
-def test_unknown_variables_are_refused_and_known_ones_told():
+def test_unknown_variables_are_refused_and_known_ones_listed():
     template = hs.prompts.Template(
         "{{ documents }}{{ bos_token }}{{ strftime_now('%Y') }}", tokens={"bos_token": "<s>"}
     )
@@ -140,7 +140,7 @@ def test_a_prompt_may_end_inside_the_last_message():
         hs.prompts.Template("{{ messages[0].content }}").render(chat, continue_final=True)
 
 
-def test_1_6_reasoning_is_split_only_for_templates_that_read_it():
+def test_reasoning_is_split_only_for_templates_that_read_it():
     chat = [USER, {"role": "assistant", "content": "<think>\nHm.\n</think>\n\nYes."}]
     assert hs.prompts.Template(LOOP + "{{ m.content }}{% endfor %}").render(chat) == "Hi<think>\nHm.\n</think>\n\nYes."
     assert (

@@ -1,4 +1,4 @@
-"""The TypeScript of schemas: guide 0's examples, and limits. The form itself is compared in test_harmony_text.py."""
+"""The TypeScript of schemas: examples and limits. The form itself is compared in test_harmony_text.py."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ type get_current_time = () => any;
 } // namespace functions"""
 
 
-def test_0_3_tool_definitions():
+def test_tool_definitions():
     unit = {"type": "string", "enum": ["celsius", "fahrenheit"], "description": "温度单位", "default": "celsius"}
     weather = {
         "type": "object",

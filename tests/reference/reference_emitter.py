@@ -65,7 +65,7 @@ class Reference:
             frames.append(self.framed(payload))
         return "".join(frames).encode()
 
-    def said(self, events: Sequence[hs.Event]) -> bytes:
+    def frames_of(self, events: Sequence[hs.Event]) -> bytes:
         cut = cut_call(events)
         return b"".join([self.bytes_of(self.describe(one)) for event in events for one in self.answerable(event, cut)])
 
@@ -83,10 +83,10 @@ class Reference:
         return self.bytes_of(self.opening())
 
     def feed(self, ids: Any) -> bytes:
-        return self.said(self.parser.feed(ids))
+        return self.frames_of(self.parser.feed(ids))
 
     def feed_text(self, text: Any) -> bytes:
-        return self.said(self.parser.feed_text(text))
+        return self.frames_of(self.parser.feed_text(text))
 
     def finish(self, reason: Any = None, usage: Any = None) -> bytes:
         usage = self.stream.checked_usage(usage)
@@ -101,7 +101,7 @@ class Reference:
 
     def ends(self, reason: str | None) -> bytes:
         self.prepare_end(reason)
-        return self.said(self.parser.finish(reason))
+        return self.frames_of(self.parser.finish(reason))
 
     def error(self, message: str) -> bytes:
         self.ended = True

@@ -74,7 +74,7 @@ class Machine(Fences, Elements, Lists):
 
     def run(self) -> None:
         if self.size:
-            self.log.tell("MessageStart", *MESSAGE, 0, 0)
+            self.log.put_event("MessageStart", *MESSAGE, 0, 0)
         for position in self.text.unknown:
             self.log.deviations.append(("unknown-id", position))
         i = 0
@@ -86,8 +86,8 @@ class Machine(Fences, Elements, Lists):
             self.log.note("after-end", i)
             self.log.lands(i, self.size, "done")
         if self.size and not self.over:
-            self.log.tell("MessageEnd", *MESSAGE, self.log.total, self.log.total)
-        self.log.tell("StreamEnd", self.outcome(), self.log.total, self.log.total)
+            self.log.put_event("MessageEnd", *MESSAGE, self.log.total, self.log.total)
+        self.log.put_event("StreamEnd", self.outcome(), self.log.total, self.log.total)
 
     def outcome(self) -> str | None:
         if self.finish is not None and self.finish not in NORMAL_STOPS:
@@ -398,7 +398,7 @@ class Machine(Fences, Elements, Lists):
         self.over = True
         self.end_newlines(mark.start)
         start, stop = self.text.starts[mark.start], self.text.stops[mark.stop - 1]
-        self.log.tell("MessageEnd", *MESSAGE, start, stop)
+        self.log.put_event("MessageEnd", *MESSAGE, start, stop)
         return mark.stop
 
     def closer(self, mark: Marker) -> int:
@@ -530,7 +530,7 @@ class Machine(Fences, Elements, Lists):
         stop = self.text.stops[header.stop - 1] if header.stop > i else self.log.start(i)
         if self.row.after_call == "content":
             self.region = "content"
-        self.log.tell("ToolCallStart", self.index, header.name, header.id, header.kind, self.log.start(i), stop)
+        self.log.put_event("ToolCallStart", self.index, header.name, header.id, header.kind, self.log.start(i), stop)
 
     def section(self, i: int) -> int:
         """After a call in a section: where text goes on."""

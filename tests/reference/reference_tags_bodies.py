@@ -73,7 +73,7 @@ class Bodies:
         if complete and not self.written:
             self.write(self.empty_args, i)
         whole = json_state(self.written) in WHOLE
-        self.log.tell("ToolCallEnd", self.index, complete, whole, self.log.start(i), self.log.start(i))
+        self.log.put_event("ToolCallEnd", self.index, complete, whole, self.log.start(i), self.log.start(i))
         self.calls.append(complete)
 
     def cut_call(self) -> int:

@@ -84,14 +84,14 @@ class Elements(Pairs):
         j = first
         while not (end := text.at(j, limit, "element_end")):
             if text.is_byte(j) and text.s[j] in "='\"":
-                return self.said_name(first, limit)
+                return self.tag_name(first, limit)
             if not text.is_byte(j) or text.s[j] < " " or text.s[j] in "<>\x7f" or j - first >= ROOM - 1:
                 return None
             j += 1
         name = text.s[first:j].rstrip(" ")
         return Name(name, end.stop) if name else None
 
-    def said_name(self, first: int, limit: int) -> Name | None:
+    def tag_name(self, first: int, limit: int) -> Name | None:
         """A name with attributes."""
         found = WORD.match(self.text.s, first, limit)
         tag = element_tag(self.text, found.end(), limit) if found and found[0] else None

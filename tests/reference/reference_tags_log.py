@@ -76,14 +76,14 @@ class Log:
 
     # -- everything else ----------------------------------------------------------------------------------------------
 
-    def tell(self, *event: str | int | bool | None) -> None:
+    def put_event(self, *event: str | int | bool | None) -> None:
         self.entries.append(event)
 
     def arguments(self, call: int, text: str, first: int, last: int | None = None) -> None:
         """Text that stands for the symbols from `first` to `last`, or empty at `first`."""
         stop = self.start(first) if last is None else self.text.stops[last]
         if text:
-            self.tell("ToolCallDelta", call, text, self.start(first), stop)
+            self.put_event("ToolCallDelta", call, text, self.start(first), stop)
 
     def events(self) -> list[EventTuple]:
         """Deltas decoded and joined; a token that two events share belongs to the first."""

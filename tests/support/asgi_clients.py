@@ -9,7 +9,7 @@ import anthropic
 import httpx
 import httpx2  # anthropic's; openai takes both
 import openai
-from host_scenarios import FLAT, INPUTS, MESSAGES, TOOLS, Play, Said, of_choices, of_message, of_response, wrong
+from host_scenarios import FLAT, INPUTS, MESSAGES, TOOLS, Contents, Play, of_choices, of_message, of_response, wrong
 from wire_scenarios import Scenario
 
 
@@ -33,7 +33,7 @@ def chunks(server: Any, **more: Any) -> list[Any]:
     return asked(server, ask)
 
 
-def chat_stream(server: Any, **more: Any) -> Said:
+def chat_stream(server: Any, **more: Any) -> Contents:
     """By the official client's own accumulation."""
 
     async def ask(client: openai.AsyncOpenAI) -> Any:
@@ -46,7 +46,7 @@ def chat_stream(server: Any, **more: Any) -> Said:
     return of_choices(asked(server, ask).choices, "reasoning_content")
 
 
-def chat(server: Any, **more: Any) -> Said:
+def chat(server: Any, **more: Any) -> Contents:
     """Without streaming."""
 
     async def ask(client: openai.AsyncOpenAI) -> Any:
@@ -55,7 +55,7 @@ def chat(server: Any, **more: Any) -> Said:
     return of_choices(asked(server, ask).choices, "reasoning_content")
 
 
-def responses(server: Any, *, streams: bool, **more: Any) -> Said:
+def responses(server: Any, *, streams: bool, **more: Any) -> Contents:
     async def ask(client: openai.AsyncOpenAI) -> Any:
         given = {"model": "tiny", "input": "Go!", "tools": FLAT, "store": False, **more}
         if not streams:
@@ -65,7 +65,7 @@ def responses(server: Any, *, streams: bool, **more: Any) -> Said:
     return of_response(asked(server, ask))
 
 
-def messages(server: Any, *, streams: bool, **more: Any) -> Said:
+def messages(server: Any, *, streams: bool, **more: Any) -> Contents:
     given = {"model": "tiny", "max_tokens": 2000, "messages": MESSAGES, "tools": INPUTS, **more}
 
     async def run() -> Any:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import openai
 from host_scenarios import FORMATS as SPOKEN
-from host_scenarios import TOOLS, Said, ids_of, in_the_fields, played
+from host_scenarios import TOOLS, Contents, ids_of, in_the_fields, played
 from wire_scenarios import SCENARIOS, Call, Spelling, message, write
 
 import harmonystream as hs
@@ -52,7 +52,7 @@ class Written(NamedTuple):
     name: str
     text: str
     ids: list[int]
-    said: Said
+    said: Contents
     more: dict[str, Any]
 
 
@@ -106,7 +106,7 @@ def _outputs_without_thoughts(format: str) -> Iterator[Written]:
     for name, content, some in ((CALLING, before.text, calls), ("a call alone", "", calls[-1:])):
         written = spelling.between.join(spelling.call(call.name, call.written, 0) for call in some)
         text = content + opener + written + closer
-        said = Said("", content, tuple((call.name, call.written) for call in some), "tool_calls")
+        said = Contents("", content, tuple((call.name, call.written) for call in some), "tool_calls")
         yield Written(format, name, text, ids_of(FORMATS[format], text, stops=True), said, {})
 
 
@@ -151,7 +151,7 @@ def vocab_of(format: str) -> hs.Vocab:
 
 # --- answers ---
 
-Answer = Said | str
+Answer = Contents | str
 """What a client got, or the class of its error."""
 Answers = dict[tuple[str, str], tuple[Case, list[Answer]]]
 """(case, route) -> streamed and whole."""
@@ -185,7 +185,7 @@ def _choice(case: Case, route: str) -> Any:
     return words[case.tools]
 
 
-def answers(host: Any, routes: Mapping[str, Sequence[Callable[..., Said]]], asked: Iterable[Case]) -> Answers:
+def answers(host: Any, routes: Mapping[str, Sequence[Callable[..., Contents]]], asked: Iterable[Case]) -> Answers:
     """host: a server. routes: by name, what asks it streamed and whole."""
     found: Answers = {}
     for case in asked:
@@ -196,14 +196,14 @@ def answers(host: Any, routes: Mapping[str, Sequence[Callable[..., Said]]], aske
     return found
 
 
-def _answer(ask: Callable[..., Said], host: Any, more: dict[str, Any]) -> Answer:
+def _answer(ask: Callable[..., Contents], host: Any, more: dict[str, Any]) -> Answer:
     try:
         return ask(host, **more)
     except Exception as error:  # whatever a client or an application in this process raises
         return type(error).__name__
 
 
-def untrue(said: Said, case: Case, *, arguments: bool = True, stock: bool = False, blocks: bool = False) -> str:
+def untrue(said: Contents, case: Case, *, arguments: bool = True, stock: bool = False, blocks: bool = False) -> str:
     """Which field of an answer is not a beginning of what the whole output says; "" if all are.
 
     The end of ours may show what would have been a marker, had the output gone on, or half a character.
@@ -241,7 +241,7 @@ def _begins(text: str, whole: str, written: str) -> bool:
     return not rest or rest in written
 
 
-def _before(said: Said, stop: str) -> Said:
+def _before(said: Contents, stop: str) -> Contents:
     """An answer without what its texts end with, if a stop string begins so."""
 
     def cut(text: str) -> str:
@@ -265,7 +265,7 @@ def closes(host: str) -> tuple[str, str]:
 _BEFORE_A_VALUE = re.compile(r'[{,]\s*("(?:[^"\\]|\\.)*"?\s*:?\s*"?)?$')
 
 
-def size_of(said: Said, *, arguments: bool) -> int:
+def size_of(said: Contents, *, arguments: bool) -> int:
     """How much an answer says, white space of texts aside, and what stands before a value that has not come."""
     calls = "".join(name + _BEFORE_A_VALUE.sub("", written) * arguments for name, written in said.calls)
     return len("".join((said.reasoning + said.content).split()) + calls)
@@ -280,7 +280,7 @@ def differs(both: list[Answer], *, blocks: bool = False) -> str:
     failed = [isinstance(each, str) or each.reason == "failed" for each in both]
     if isinstance(streamed, str) or isinstance(whole, str):
         return "" if all(failed) else f"{streamed} streamed, {whole} whole"
-    for field in Said._fields:
+    for field in Contents._fields:
         one, other = getattr(streamed, field), getattr(whole, field)
         if blocks and field in ("reasoning", "content"):
             one, other = one.replace("\n", ""), other.replace("\n", "")

@@ -1,4 +1,4 @@
-"""What the servers of engines are given of the scenarios, and what clients should be told of it."""
+"""What the servers of engines are given of the scenarios, and what clients should get for it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from families import SERVED, tokenizer
 from families import TOOLS as FAMILY_TOOLS
 from model_dirs import STOPS
 from streams import encode_greedily, to_ids
-from wire_scenarios import LONG, SCENARIOS, Call, Scenario, Text, told, write
+from wire_scenarios import LONG, SCENARIOS, Call, Scenario, Text, expected_items, write
 
 import harmonystream as hs
 from harmonystream.formats import format_of
@@ -43,7 +43,7 @@ _THINKS = {"deepseek": ({"thinking": True}, "<think>")}
 Without it the prompt of DeepSeek-V3.1 ends in the closer, and the model writes no marker of thoughts."""
 
 
-class Said(NamedTuple):
+class Contents(NamedTuple):
     """tokens: those that have log probabilities, if the request asks for them."""
 
     reasoning: str
@@ -94,7 +94,9 @@ def ids_of(family: str, text: str, *, stops: bool) -> list[int]:
     return ids + [made.token_to_id(STOPS.get(family, row.special[1]))] * stops
 
 
-def parsed(format: str, vocab: Any, prompt: Any, ids: list[int], *, reason: str = "stop", tools: Any = TOOLS) -> Said:
+def parsed(
+    format: str, vocab: Any, prompt: Any, ids: list[int], *, reason: str = "stop", tools: Any = TOOLS
+) -> Contents:
     """What our parser says of the ids after a prompt, with a blank line between the texts of two messages."""
     stream = hs.ChatStream(hs.Parser(format, vocab, tools=tools, prompt=prompt), id="1", model="1", created=0)
     stream.start()
@@ -103,19 +105,19 @@ def parsed(format: str, vocab: Any, prompt: Any, ids: list[int], *, reason: str 
     message = stream.response()["choices"][0]["message"]
     said = tuple((each["function"]["name"], each["function"]["arguments"]) for each in message.get("tool_calls", ()))
     texts = message.get("reasoning") or "", message["content"] or ""
-    return Said(*texts, said, "tool_calls" if said and reason == "stop" else reason)
+    return Contents(*texts, said, "tool_calls" if said and reason == "stop" else reason)
 
 
-def of_choice(choice: Any, reasoning: str) -> Said:
+def of_choice(choice: Any, reasoning: str) -> Contents:
     """Of a choice of Chat Completions. reasoning: the name of its field."""
     message = choice.message
     calls = tuple((call.function.name or "", call.function.arguments or "") for call in message.tool_calls or ())
     logprobs = getattr(choice, "logprobs", None)
     tokens = tuple(entry.token for entry in logprobs.content or ()) if logprobs else ()
-    return Said(getattr(message, reasoning, None) or "", message.content or "", calls, choice.finish_reason, tokens)
+    return Contents(getattr(message, reasoning, None) or "", message.content or "", calls, choice.finish_reason, tokens)
 
 
-def of_choices(choices: Any, reasoning: str) -> Said:
+def of_choices(choices: Any, reasoning: str) -> Contents:
     """Of all choices of a completion, which have to say the same."""
     first, *others = [of_choice(choice, reasoning) for choice in choices]
     if any(other != first for other in others):
@@ -123,7 +125,7 @@ def of_choices(choices: Any, reasoning: str) -> Said:
     return first
 
 
-def of_message(message: Any) -> Said:
+def of_message(message: Any) -> Contents:
     """Of a message of Messages."""
     texts = {"thinking": "", "text": ""}
     calls = []
@@ -132,10 +134,10 @@ def of_message(message: Any) -> Said:
             calls.append((block.name, json.dumps(block.input, ensure_ascii=False)))
         else:
             texts[block.type] += getattr(block, block.type)
-    return Said(texts["thinking"], texts["text"], tuple(calls), message.stop_reason)
+    return Contents(texts["thinking"], texts["text"], tuple(calls), message.stop_reason)
 
 
-def of_response(response: Any) -> Said:
+def of_response(response: Any) -> Contents:
     """Of a response of Responses."""
     texts = {"reasoning": "", "message": ""}
     calls = []
@@ -144,13 +146,13 @@ def of_response(response: Any) -> Said:
             calls.append((item.name, item.arguments))
         else:
             texts[item.type] += "".join(part.text for part in item.content or ())
-    return Said(texts["reasoning"], texts["message"], tuple(calls), response.status)
+    return Contents(texts["reasoning"], texts["message"], tuple(calls), response.status)
 
 
-def in_the_fields(format: str, scenario: Scenario, *, between: str = "\n\n") -> Said:
+def in_the_fields(format: str, scenario: Scenario, *, between: str = "\n\n") -> Contents:
     """What is written down of a scenario, in the fields of an answer. between: the texts of two messages of Harmony."""
     # The tokenizers have openers of calls as plain added tokens, as Qwen3's has: text, but in rows with control=True.
-    items = told(format, scenario, "ids" if getattr(format_of(format), "control", False) else "text")
+    items = expected_items(format, scenario, "ids" if getattr(format_of(format), "control", False) else "text")
     texts: dict[str, list[str]] = {"reasoning": [], "content": []}
     for item in items:
         if not isinstance(item, Call):
@@ -158,13 +160,13 @@ def in_the_fields(format: str, scenario: Scenario, *, between: str = "\n\n") -> 
     calls = tuple((item.name, item.arguments or "") for item in items if isinstance(item, Call))
     between = between if format == "harmony" else ""
     reason = "tool_calls" if calls and scenario.reason == "stop" else scenario.reason
-    return Said(between.join(texts["reasoning"]), between.join(texts["content"]), calls, reason)
+    return Contents(between.join(texts["reasoning"]), between.join(texts["content"]), calls, reason)
 
 
 SPACES = "white space of the "
 
 
-def wrong(said: Said, format: str, scenario: Scenario, *, arguments: bool = True, blocks: bool = False) -> str:
+def wrong(said: Contents, format: str, scenario: Scenario, *, arguments: bool = True, blocks: bool = False) -> str:
     """What is wrong with an answer, by what is written down of the scenario; "" if it is right. If only white space is,
     this begins with SPACES.
 

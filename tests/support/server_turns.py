@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from gateway_said import whole_answer
+from gateway_answers import whole_answer
 from gateways import ASKED, ids_of, serving
 from scripted import Scripted
 from wire_server import Clients

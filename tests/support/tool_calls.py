@@ -25,7 +25,7 @@ def run(tools: hs.Tools, *calls: object, **options: Any) -> list[Any]:
     return asyncio.run(main())
 
 
-def told(result: Any) -> str:
+def error_text(result: Any) -> str:
     """The message of an error, which has one form."""
     said = json.loads(result.text)
     assert list(said) == ["error", "kind"]

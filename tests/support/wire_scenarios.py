@@ -1,4 +1,4 @@
-"""What models may write, format by format, and what clients must be told of it: both written down by hand.
+"""What models may write, format by format, and what clients must get for it: both are written by hand.
 
 A stream is named `format/form/scenario`; the form is how it comes: as "ids" or as "text".
 """
@@ -252,7 +252,7 @@ SCENARIOS = {
         where=tuple(name for name in JSON_BODIES if name != "hermes"),
         why=f"{NO_BODY}; in hermes they are a part of an object, which then has no end",
     ),
-    "arguments that are no object": calls(Call("f", "[1]", {"input": "[1]"}), where=JSON_BODIES, why=NO_BODY),
+    "arguments that are not an object": calls(Call("f", "[1]", {"input": "[1]"}), where=JSON_BODIES, why=NO_BODY),
     "unicode split over tokens": Scenario((Text("reasoning", ROCKET), Text("content", f"雨伞 😀 {ROCKET}"))),
     "unicode of arguments": calls(Call("f", '{"s": "雨 👩🏽‍🚀 é"}', {"s": "雨 👩🏽‍🚀 é"})),
     "cut in a header": calls(PREAMBLE, cut="header", reason="length"),
@@ -367,8 +367,8 @@ def is_object(arguments: str) -> bool:
         return False
 
 
-def told(format: str, scenario: Scenario, form: str = "ids") -> list[Item]:
-    """What clients are told. Other formats than Harmony skip what stands before the arguments, and they have no mark
+def expected_items(format: str, scenario: Scenario, form: str = "ids") -> list[Item]:
+    """What clients get. Other formats than Harmony skip what stands before the arguments, and they have no mark
     for the end of a text: one that is followed by a call which is cut in its header is cut, too, and goes on with what
     is shown of that."""
     said: list[Item] = []

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 import pytest
 from pydantic import BaseModel, Field
-from tool_calls import call, run, told
+from tool_calls import call, error_text, run
 from typing_extensions import TypedDict
 
 import harmonystream as hs
@@ -84,14 +84,14 @@ def test_every_misfit_is_named():
     (result,) = run(hs.Tools(forecast), call("forecast", '{"place": {}, "days": 0, "hourly": "perhaps", "x": 1}'))
     assert result.error == "invalid_arguments"
     for part in ("place.city: Field required", "days: Input should be", "hourly: Input should be", "x: Unexpected"):
-        assert part in told(result)
+        assert part in error_text(result)
 
 
 def test_many_misfits_are_counted():
     def f(**numbers: int) -> None: ...
 
     (result,) = run(hs.Tools(f), call("f", {str(n): "x" for n in range(1000)}))
-    assert told(result).endswith("; and 990 more")
+    assert error_text(result).endswith("; and 990 more")
 
 
 @pytest.mark.parametrize(
@@ -228,8 +228,8 @@ def test_what_cannot_be_repaired_is_named_as_it_was():
     def f(a: list[int], b: Place) -> None: ...
 
     (result,) = run(hs.Tools(f), call("f", {"a": "five", "b": "{}"}))
-    assert "a: Input should be a valid" in told(result)
-    assert "b.city: Field required" in told(result)
+    assert "a: Input should be a valid" in error_text(result)
+    assert "b.city: Field required" in error_text(result)
 
 
 def test_what_json_schema_cannot_say_is_left_out():
@@ -372,7 +372,7 @@ def test_classes_declare_tools():
         "required": ["query"],
     }
     assert list(tools["Pair"].parameters["properties"]) == ["a", "b"]
-    assert told(run(tools, call("Search", {"query": "x"}))[0]) == "the tool 'Search' cannot be run here"
+    assert error_text(run(tools, call("Search", {"query": "x"}))[0]) == "the tool 'Search' cannot be run here"
 
 
 def test_a_classs_function_is_given_an_object():

@@ -12,7 +12,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.types import CallToolResult, EmbeddedResource, ResourceLink, TextContent, TextResourceContents
 from mcp_server import http_server
-from tool_calls import call, told
+from tool_calls import call, error_text
 
 import harmonystream as hs
 from harmonystream.tools import mcp
@@ -41,7 +41,7 @@ async def use(tools: hs.Tools) -> None:
     assert results[0].value.result.structured_content == {"city": "Bergen", "days": 3, "note": "晴"}
     assert "晴" in results[0].text
     assert [result.error for result in results] == [None, "invalid_arguments", "failed", None, None]
-    assert told(results[2]).endswith("no such city")
+    assert error_text(results[2]).endswith("no such city")
     assert results[3].text == "[image: image/png]"
     late = await tools.run(call("hang"), timeout=0.05)
     assert late.error == "timeout"
@@ -68,10 +68,10 @@ def test_a_server_over_standard_input_and_output_that_dies():
             assert len(tools.schemas("messages")) == 6
             for name in ("die", "forecast"):
                 result = await tools.run(call(name, '{"city": "Oslo"}' if name == "forecast" else "{}"))
-                assert (result.error, told(result)) == ("unavailable", "the connection to the MCP server is lost")
+                assert (result.error, error_text(result)) == ("unavailable", "the connection to the MCP server is lost")
             assert (await tools.run(call("local"))).text == "1"
         result = await offered.run(call("forecast", '{"city": "Oslo"}'))
-        assert told(result) == "the MCP server is not connected"
+        assert error_text(result) == "the MCP server is not connected"
         await closed(tools)
 
     before = set(os.listdir("/proc/self/fd")) if sys.platform == "linux" else set()
@@ -87,7 +87,7 @@ def test_a_server_over_http_that_goes_away():
                 server.should_exit = True
                 await asyncio.to_thread(thread.join)
                 result = await tools.run(call("forecast", '{"city": "Oslo"}'), timeout=20)
-                assert (result.error, told(result)) == ("unavailable", "the connection to the MCP server is lost")
+                assert (result.error, error_text(result)) == ("unavailable", "the connection to the MCP server is lost")
             await closed(tools)
 
     asyncio.run(main())
@@ -153,10 +153,10 @@ def test_a_call_from_another_event_loop_is_an_error():
             return await asyncio.to_thread(lambda: asyncio.run(tools.run(call("forecast", '{"city": "x"}'))))
 
     result = asyncio.run(main())
-    assert (result.error, told(result)) == ("unavailable", "the MCP server is connected in another event loop")
+    assert (result.error, error_text(result)) == ("unavailable", "the MCP server is connected in another event loop")
 
 
-def test_blocks_of_every_kind_are_told():
+def test_blocks_of_every_kind_become_text():
     resource = TextResourceContents(uri="file:///a.txt", text="inside")
     content = [
         TextContent(text="said"),

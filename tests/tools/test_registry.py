@@ -69,7 +69,7 @@ def test_limits_are_positive(option, value):
         hs.Tools(**{option: value})
 
 
-def test_2_2_registration_per_request():
+def test_registration_per_request():
     """`when` sees the request, and a listener hears what is offered to it. Nothing persists."""
     tools = hs.Tools("always")
     tools.add(weather, when=lambda request: request["type"] == "quiet")
@@ -96,7 +96,7 @@ def test_an_error_of_when_is_the_callers():
         ("messages", {"type": "auto"}, {"type": "tool", "name": "a"}, {"type": "any"}),
     ],
 )
-def test_2_3_required_forces_a_tool_as_far_as_the_api_can(api, none, one, two):
+def test_required_forces_a_tool_as_far_as_the_api_can(api, none, one, two):
     tools = hs.Tools("x")
     assert tools.choice(api) == none
     tools.add("a", required=True)

@@ -7,7 +7,7 @@ import threading
 from types import SimpleNamespace
 
 import pytest
-from tool_calls import call, run, told
+from tool_calls import call, error_text, run
 
 import harmonystream as hs
 from harmonystream.tools import ToolError
@@ -23,8 +23,8 @@ async def triple(n: int) -> int:
     return 3 * n
 
 
-def test_3_2_a_registry_runs_calls_by_name():
-    """Guide 3's registry: name to function, one way to execute, and an error for a tool that is unknown."""
+def test_a_registry_runs_calls_by_name():
+    """A registry has functions by name, one way to execute them, and an error for an unknown tool."""
     tools = hs.Tools(double, triple)
     results = run(tools, call("double", '{"n": 4}', "a"), call("triple", '{"n": 4}', "b"), call("fly", "{}", "c"))
     assert [(result.call_id, result.name, result.text) for result in results[:2]] == [
@@ -33,11 +33,11 @@ def test_3_2_a_registry_runs_calls_by_name():
     ]
     assert (results[0].value, results[0].arguments, results[0].error) == (8, {"n": 4}, None)
     assert results[2].error == "unknown_tool"
-    assert told(results[2]) == "there is no tool 'fly'; the tools are: double, triple"
-    assert told(run(hs.Tools(), call("fly"))[0]) == "there is no tool 'fly'; the tools are: none"
+    assert error_text(results[2]) == "there is no tool 'fly'; the tools are: double, triple"
+    assert error_text(run(hs.Tools(), call("fly"))[0]) == "there is no tool 'fly'; the tools are: none"
 
 
-def test_3_3_results_are_in_the_order_of_the_calls():
+def test_results_are_in_the_order_of_the_calls():
     async def wait_for(n: int) -> int:
         while len(ended) != 3 - n:  # the last call ends first
             await asyncio.sleep(0)
@@ -80,16 +80,16 @@ def test_a_call_that_was_cut_never_runs():
 def test_arguments_that_are_no_object_are_reported(arguments):
     (result,) = run(hs.Tools(double), call("double", arguments))
     assert result.error == "invalid_json"
-    assert "the arguments" in told(result)
+    assert "the arguments" in error_text(result)
 
 
-def test_2_5_arguments_that_do_not_fit_are_reported():
+def test_arguments_that_do_not_fit_are_reported():
     (result,) = run(hs.Tools(double), call("double", '{"m": "x"}'))
     assert result.error == "invalid_arguments"
-    assert told(result) == "n: Missing required argument; m: Unexpected keyword argument"
+    assert error_text(result) == "n: Missing required argument; m: Unexpected keyword argument"
 
 
-def test_3_6_a_call_runs_after_approval_only():
+def test_a_call_runs_after_approval_only():
     ran = []
 
     def asked(pending):
@@ -103,12 +103,12 @@ def test_3_6_a_call_runs_after_approval_only():
     assert [result.error for result in results] == [
         *(None, "refused", "refused", None, "refused", "invalid_arguments", "refused", "refused"),
     ]
-    assert told(results[2]) == "the call was not approved: not today"
+    assert error_text(results[2]) == "the call was not approved: not today"
     assert results[3].arguments == {"n": 40}
     assert isinstance(results[7].exception, KeyError)
 
 
-def test_3_7_a_tool_that_takes_too_long_is_cancelled():
+def test_a_tool_that_takes_too_long_is_cancelled():
     cancelled = []
 
     async def hang() -> None:
@@ -120,21 +120,21 @@ def test_3_7_a_tool_that_takes_too_long_is_cancelled():
     tools = hs.Tools(hs.Tool("hang", function=hang, timeout=0.01))
     (result,) = run(tools, call("hang"))
     assert (result.error, result.value, cancelled) == ("timeout", None, ["hang"])
-    assert told(result) == "the tool did not answer within 0.01 seconds"
+    assert error_text(result) == "the tool did not answer within 0.01 seconds"
 
 
-def test_3_7_an_error_becomes_the_results_text():
+def test_an_error_becomes_the_results_text():
     def fail(kind: str) -> None:
         raise {"tool": ToolError("no such city: Bergn"), "other": KeyError("x"), "exit": SystemExit(3)}[kind]
 
     results = run(hs.Tools(fail), *(call("fail", {"kind": kind}) for kind in ("tool", "other", "exit")))
     assert [result.error for result in results] == ["failed"] * 3
-    assert told(results[0]) == "no such city: Bergn"
-    assert told(results[1]) == "KeyError: 'x'"
-    assert told(results[2]) == "RuntimeError: SystemExit: 3"
+    assert error_text(results[0]) == "no such city: Bergn"
+    assert error_text(results[1]) == "KeyError: 'x'"
+    assert error_text(results[2]) == "RuntimeError: SystemExit: 3"
 
 
-def test_2_4_listeners_hear_of_each_call():
+def test_listeners_hear_of_each_call():
     tools = hs.Tools(double)
     heard, first = [], []
     stop = tools.on("called", lambda event: heard.append((event.tool.name, event.call_id, dict(event.arguments))))

@@ -11,7 +11,7 @@ import threading
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tool_calls import call, run, told
+from tool_calls import call, error_text, run
 
 import harmonystream as hs
 from harmonystream.tools import running
@@ -87,7 +87,7 @@ def test_whatever_a_tool_ends_with_is_a_result(end, way):
     result.text.encode()
     assert result.truncated == end.startswith("10 MB")
     if result.error:
-        assert told(result)
+        assert error_text(result)
     assert tools.threads.alive == 0
     gc.collect()  # an awaitable or a task that nobody looked at would warn now
 
@@ -126,7 +126,7 @@ def test_a_thread_that_hangs_is_abandoned_and_counted():
     tools = hs.Tools(hs.Tool("f", function=ended.wait, parameters={}, timeout=0.01), max_threads=2)
     results = [run(tools, call("f"))[0] for _ in range(3)]
     assert [result.error for result in results] == ["timeout", "timeout", "unavailable"]
-    assert told(results[2]) == "the tool 'f' is busy: 2 earlier calls still run"
+    assert error_text(results[2]) == "the tool 'f' is busy: 2 earlier calls still run"
     ended.set()
     for thread in threading.enumerate():
         if thread.name == "harmonystream-tool":

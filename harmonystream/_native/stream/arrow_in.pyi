@@ -20,7 +20,7 @@ def rows_by_chunk(column: Any) -> Iterator[Rows]:
 
 @final
 class OwnStream:
-    """A stream of somebody else's capsule, moved here: the capsule has none any more."""
+    """Takes the stream out of another library's capsule."""
 
 def chunks(own: OwnStream) -> Iterator[Rows]:
     """The chunks of a stream, as a generator."""

@@ -38,7 +38,7 @@ def column_of(rows: bytes, k: int, n: int) -> bytes:
     """Column k of rows of n numbers (int64) each."""
 
 def bits(flags: bytes, zero: int = 0) -> tuple[bytes, int]:
-    """A bitmap of which bytes differ from `zero`, and how many do not."""
+    """A bitmap of the bytes that differ from `zero`, and the number of those that equal it."""
 
 def named(codes: bytes, names: list[bytes]) -> tuple[bytes, bytes]:
     """Codes as strings: Arrow's offsets (int64) and the text. names: bytes for each code."""

@@ -39,7 +39,7 @@ class Markup:
         """Where a prompt leaves the model: "content" (nothing is open), "reasoning", "answer" (reasoning is over), or
         "call" (in a call's arguments; Harmony only).
 
-        prompt: ids or text, of which the end is enough. Parser(prompt=prompt) begins there.
+        prompt: ids or text; its end is enough. Parser(prompt=prompt) begins there.
         """
     def find_reasoning_end(
         self,

@@ -18,13 +18,17 @@ _Constants = tuple[str, str, str, str, str | None]
 class SseWriter:
     """The base of all emitters: feeds a parser, and writes its records by the templates of an API.
 
-    A subclass has what is asked of it: _answer_call(event, index, item), what a call is: the variant of its item, its
-    name, its id, more fields as JSON, the id of its item, and what its arguments pass, or None. _answer_item(kind,
-    item), the id of an item of text. _answer_end(kind, text, name), for the item that ends: its seal, and the logprobs
-    of its text, twice, as JSON. _answer_tokens(start, stop, last), the logprobs and ids of these tokens as JSON, and
-    _tokens_written(delta, used), whether they were sent. _answer_reason(reason, calls), the API's word for it, and what
-    is written beside it. _feed_with(ids, logprobs), the bytes for all that is fed with logprobs, or while `_watched` is
-    set.
+    A subclass defines these methods:
+
+    _answer_call(event, index, item): returns the variant of a call's item, its name, its id, more fields as JSON, the
+    id of its item, and what its arguments pass through, or None.
+    _answer_item(kind, item): returns the id of an item of text.
+    _answer_end(kind, text, name): returns the seal of the item that ends, and the logprobs of its text as JSON, for
+    the event and for the item.
+    _answer_tokens(start, stop, last): returns the logprobs and the ids of these tokens as JSON.
+    _tokens_written(delta, used): learns whether these were sent.
+    _answer_reason(reason, calls): returns the API's word for the reason, and the fields beside it.
+    _feed_with(ids, logprobs): returns the bytes for ids with logprobs, and for all ids while `_watched` is set.
 
     feed(), feed_text(), start, finish and error raise RuntimeError in a second thread, and in a callback that they
     have called.

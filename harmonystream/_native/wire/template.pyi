@@ -25,8 +25,8 @@ class Templates:
     parts: a set of fields, as bits -> the frame between the texts of two messages in them, and what is kept of it.
     fields: (kind, variant) -> the fields of the text, as bits. seals: (kind, variant) -> "hash" or "asked".
     shown: how many calls are shown; None: all.
-    call_id: the id of a call, unless somebody decides it. closing, closing_usage: the last frames, with counts or with
-    a usage as JSON.
+    call_id: the id of a call if neither the model nor the caller gives one. closing, closing_usage: the last frames,
+    with counts or with a usage as JSON.
     reasons: reasons of a parser -> the API's words for it, ("r" and "b" if no call was shown, the same if one was).
     Raises KeyError, TypeError or ValueError for anything else.
     """

@@ -394,7 +394,7 @@ class ChatStream(EventStream):
         return {**choice, **self._stopped, **(self._tokens.joined() if self._watched else {})}
 
     def _whole_usage(self, usage: Payload | None) -> Payload | None:
-        """The usage, completed with the parsers' counts. None if nobody counted the tokens.
+        """The usage, completed with the parsers' counts. None if the tokens were not counted.
 
         A parser that reads text counts bytes, not tokens.
         """

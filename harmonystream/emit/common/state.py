@@ -43,7 +43,7 @@ def json_object(data: bytes) -> Payload:
 
 
 def _is_shallow(value: Any) -> bool:
-    """Is the value nested so little that a recursive walk through it cannot overflow the stack?"""
+    """Is the value so flat that a recursive walk cannot overflow the stack?"""
     waiting = [(value, 0)]
     while waiting:
         one, depth = waiting.pop()

@@ -16,8 +16,8 @@ _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:"]|[^\s{}\[\],:"]+', re.
 
 
 def assembled(text: str) -> Any:
-    """The value of a beginning of what `Arguments` sends. It has complete values, and the read part of objects and
-    arrays.
+    """The value of a beginning of the JSON that `Arguments` sends. It has complete values, and the part of objects and
+    arrays that has come.
     """
     stack: list[str] = []
     end, last = 0, ""

@@ -20,7 +20,7 @@ class TextLogprobs:
         self._logprobs: deque[tuple[int, Payload]] = deque()  # by position
         self._here: list[Payload] = []  # logprobs of the event that is being written
         self._text: list[Payload] = []  # logprobs of the open text
-        self._next = 0  # the position of the next token: the parser's own does not count the tokens that it holds back
+        self._next = 0  # the position of the next token; the parser's does not count the tokens that it holds back
 
     def take_in(self, position: int, n: int, logprobs: Sequence[Payload]) -> None:
         """Take tokens that are about to be read. position: the parser's."""

@@ -109,7 +109,7 @@ def defaults() -> Payload:
 
 
 def whole_usage(usage: Payload, count: Usage, *, in_text: bool) -> Payload | None:
-    """The usage. None if nobody counted the tokens: a parser that reads text counts bytes."""
+    """The usage. None if the tokens were not counted: a parser that reads text counts bytes."""
     if in_text and "output_tokens" not in usage:
         return None
     read, written = usage.get("input_tokens", 0), usage.get("output_tokens", count.total)

@@ -1,4 +1,4 @@
-"""Templates of all that Responses send, and of what is kept of it."""
+"""Templates of all frames of Responses, and of the items that are kept."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ class Rounds:
             sampling=Sampling(max_tokens=most),
             **self._model.prompt_options(request),
         )
-        # the ends of a message and of a call, which belong to the next event: it says whether they are cut
+        # the ends of a message and of a call; they are sent with the next event, which decides whether they were cut
         held: tuple[Event, ...] = ()
         async with aclosing(loop) as events:
             async for event in events:

@@ -15,7 +15,7 @@ class Connections:
         self._open: list[Any] = []
 
     async def open(self, wanted: Iterable[Any]) -> None:
-        """Open those that are not open yet. If one fails, close again what this has opened, and raise its exception."""
+        """Open those that are not open yet. If one fails, close those that this call opened, and raise its error."""
         made: list[Any] = []
         try:
             for one in wanted:

@@ -219,9 +219,9 @@ def _sent(body: Any) -> _Sent:
     )
     for name, fits, what in (
         ("format", isinstance(made.format, str), "the name of a format"),
-        ("prompt", made.prompt is None or isinstance(made.prompt, (str, list)), "a text or a list of ids"),
+        ("prompt", made.prompt is None or isinstance(made.prompt, (str, list)), "a string or a list of ids"),
         ("tools", made.tools is None or isinstance(made.tools, list), "a list"),
-        ("finish", made.finish is None or isinstance(made.finish, str), "a text"),
+        ("finish", made.finish is None or isinstance(made.finish, str), "a string"),
         ("times", times_are_numbers, "a list of numbers"),
     ):
         if not fits:

@@ -31,7 +31,7 @@ LONGEST = 512
 
 
 def new_key() -> str:
-    """A new key that nobody can guess."""
+    """A new key that cannot be guessed."""
     return "hs-" + secrets.token_urlsafe(32)
 
 
@@ -95,7 +95,7 @@ class Keys:
         made._state = _state_of(made._path)
         made._take(*_read(made._path))
         if not made._hashes:
-            raise ValueError(f"{path} has no keys: nobody could ask")
+            raise ValueError(f"{path} has no keys, so every request would be refused")
         return made
 
     def reload(self) -> None:

@@ -21,8 +21,8 @@ class Seal:
     """Packs values, and makes the names under which they are kept.
 
     text: the key is made from it. With None, values are readable, and names are plain hashes. A value opens only under
-    its own name, so that nobody who can write to the store can give one owner another owner's data. Raises ValueError
-    for a text that is too short, and ImportError without the package `cryptography`.
+    its own name, so that a writer to the store cannot give one owner another owner's data. Raises ValueError for a
+    text that is too short, and ImportError without the package `cryptography`.
     """
 
     def __init__(self, text: str | None) -> None:

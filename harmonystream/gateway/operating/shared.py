@@ -36,7 +36,7 @@ def connect(folder: str | os.PathLike[str] | None, schema: str) -> sqlite3.Conne
 
 @contextmanager
 def writing(database: sqlite3.Connection) -> Iterator[None]:
-    """A transaction, during which nobody else writes."""
+    """A transaction. No other process writes during it."""
     database.execute("BEGIN IMMEDIATE")
     try:
         yield

@@ -57,7 +57,7 @@ def _name_of(host: str) -> str:
 
 
 def _is_own(name: str) -> bool:
-    """Is it an address, or a name that nobody can register: one without a dot, or below localhost?"""
+    """Is it an address, or a name that cannot be registered: one without a dot, or below localhost?"""
     return "." not in name or name.endswith(".localhost") or _address(name) is not None
 
 

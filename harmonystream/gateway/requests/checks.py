@@ -50,8 +50,12 @@ def _is_text(value: Any) -> bool:
 
 ANY = Check("any value", lambda _: True)
 BOOLEAN = Check("true or false", lambda value: isinstance(value, bool))
-TEXT = Check("a text", _is_text)
+TEXT = Check("a string", _is_text)
 LIST = Check("a list", lambda value: isinstance(value, list))
 OBJECT = Check("an object", lambda value: isinstance(value, dict))
-TEXTS = Check("an object of texts", lambda value: isinstance(value, dict) and all(map(_is_text, value.values())))
-STOPS = Check(f"a text, or a list of at most {MOST_STOPS}, each of 1 to {LONGEST_STOP} characters", _are_stops)
+TEXTS = Check(
+    "an object whose values are strings", lambda value: isinstance(value, dict) and all(map(_is_text, value.values()))
+)
+STOPS = Check(
+    f"a string, or a list of at most {MOST_STOPS} strings, each of 1 to {LONGEST_STOP} characters", _are_stops
+)

@@ -27,9 +27,9 @@ _SAME = (
     ({"chat": "response_format", "responses": "text.format", "messages": "output_config.format"}, ()),
     ({"chat": "reasoning_effort", "responses": "reasoning.effort", "messages": "output_config.effort"}, ()),
 )
-"""What asks for the same in each API, and other names for it, which clients of other servers send."""
+"""Options that mean the same in each API, and other names for them, which clients of other servers send."""
 _CLOSE, _SLIP = 0.7, 0.85
-"""How alike two names are, from 0 to 1, for a hint, and for one to be a slip of the other."""
+"""The likeness of two names, from 0 to 1: enough for a hint, and enough for one to be a misspelling of the other."""
 MOST_OPTIONS = 256
 
 

@@ -33,11 +33,13 @@ _INCLUDED = (
     *("file_search_call.results", "code_interpreter_call.outputs", "computer_call_output.output.image_url"),
     "message.input_image.image_url",
 )
-"""What `include` may ask for. All but the first two are about items that no response here has."""
+"""Values of `include`. All but the first two are about items that no response here has."""
 
 
 def references(body: Any) -> list[tuple[str, str]]:
-    """What a request's body builds on, without repetition: "response" or "item", and the id. Raises `Refused`."""
+    """The stored responses and items that a request's body refers to, each once, as "response" or "item" and the id.
+    Raises `Refused`.
+    """
     if not isinstance(body, dict):
         return []
     found: dict[tuple[str, str], None] = {}

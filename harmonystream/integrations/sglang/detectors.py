@@ -35,7 +35,9 @@ def register_detectors() -> None:
 
 def _row(format: str | None, tokenizer: Any) -> Any:
     if format is None and tokenizer is None:
-        raise FormatError("the parser 'harmonystream' goes by the model's name: without a model, name the format")
+        raise FormatError(
+            "the parser 'harmonystream' chooses the format by the model's name: without a model, name the format"
+        )
     return format_of(format) if format is not None else model_of(tokenizer, None).format
 
 

@@ -97,7 +97,7 @@ class Direct:
             raise self._error
 
     def resume(self) -> None:
-        """The task has sent everything that it has, so the next output may be sent directly."""
+        """The task has sent all of its frames, so the next output may be sent directly."""
         self._on = self._error is None and self._queue.output is None
 
     def close(self) -> None:
@@ -207,7 +207,7 @@ def _no_direct(app: Any) -> str:
 
 
 def _states(processor: Any, result: Any) -> list[Any]:
-    """vLLM's states of the request with this first output. [] if there is something that only they write."""
+    """vLLM's states of the request with this first output. [] if only vLLM can write a part of the answer."""
     names = processor.external_req_ids.get(result.request_id, ())
     states = [processor.request_states[name] for name in names]
     if result.finished or not states:

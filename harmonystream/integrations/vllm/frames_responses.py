@@ -165,7 +165,7 @@ def _left_to_vllm(serving: Any, request: Any, context: Any) -> str | None:
         if getattr(request, name, None):
             return name
     if any(tool.type != "function" for tool in request.tools):
-        return "tools that are no functions"
+        return "tools that are not functions"
     if serving.enable_log_outputs and serving.request_logger:
         return "--enable-log-outputs"
     return "--enable-per-request-metrics" if serving.enable_per_request_metrics else None

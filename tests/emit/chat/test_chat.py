@@ -121,7 +121,7 @@ def test_finish_reasons(options, reason, calls, expected):
 
 
 @pytest.mark.parametrize("stop_reason", ["END\u2028", 200002, 0, ""])
-def test_what_the_engine_stopped_at_is_said_once(stop_reason):
+def test_the_stop_string_of_the_engine_is_sent_once(stop_reason):
     fed, told = stream_of(hs.Parser()), stream_of(hs.Parser())
     data = fed.start() + fed.feed_text(FINAL) + fed.finish("stop", stop_reason=stop_reason)
     chunks = told.events() + told.events(FINAL) + told.events(finish=True, reason="stop", stop_reason=stop_reason)

@@ -162,7 +162,9 @@ def stream_of(api: str, **options: Any) -> Any:
         ("messages", {"signature": "sig"}, TypeError, "signature is a function, not str"),
     ],
 )
-def test_what_is_wrong_is_said_at_once(api: str, options: dict[str, Any], error: type[Exception], says: str) -> None:
+def test_a_wrong_option_is_refused_at_once(
+    api: str, options: dict[str, Any], error: type[Exception], says: str
+) -> None:
     with pytest.raises(error, match=says):
         stream_of(api, **options)
     assert called("x", None) is None

@@ -52,21 +52,27 @@ def test_the_constructor_makes_the_same_of_them(api, number):
     assert options_of(again) == options_of(stream)
 
 
-def test_what_is_as_usual_is_not_said():
-    said = {api: [*json.loads(options_of(module.stream_of(hs.Parser())))] for api, module in APIS.items()}
-    assert said == {"chat": ["model"], "responses": ["model"], "messages": ["model"]}
+def test_defaults_are_not_in_the_state():
+    names = {api: [*json.loads(options_of(module.stream_of(hs.Parser())))] for api, module in APIS.items()}
+    assert names == {"chat": ["model"], "responses": ["model"], "messages": ["model"]}
 
 
-def test_what_is_asked_is_said():
-    def said(**options: Any) -> Any:
+def test_options_that_were_given_are_in_the_state():
+    def reasoning_option(**options: Any) -> Any:
         stream = hs.ResponsesStream(hs.Parser(), id="resp_1", model="m", created=1, **options)
         return json.loads(options_of(stream)).get("reasoning")
 
-    assert said(reasoning=True) is said(reasoning="text") is said(request={}) is None
-    assert said(reasoning=False) is False
-    assert said(reasoning="summary") == said(request={"reasoning": {"summary": "auto"}}) == "summary"
-    assert said(reasoning="text", request={"reasoning": {"summary": "auto"}}) == "text"
-    assert said(extra={"a": 1}) == "text"
+    assert (
+        reasoning_option(reasoning=True) is reasoning_option(reasoning="text") is reasoning_option(request={}) is None
+    )
+    assert reasoning_option(reasoning=False) is False
+    assert (
+        reasoning_option(reasoning="summary")
+        == reasoning_option(request={"reasoning": {"summary": "auto"}})
+        == "summary"
+    )
+    assert reasoning_option(reasoning="text", request={"reasoning": {"summary": "auto"}}) == "text"
+    assert reasoning_option(extra={"a": 1}) == "text"
 
 
 @pytest.mark.parametrize("created_at", [1, 1.5])

@@ -31,7 +31,7 @@ def test_numbers_count_every_payload_in_bytes_and_in_dicts():
     assert [frame.split("\n")[0] for frame in frames] == [f"event: {chunk['type']}" for chunk in chunks]
 
 
-def test_text_is_told_apart_from_tokens():
+def test_text_and_tokens_are_distinguished():
     stream = hs.ChatStream(hs.Parser(), id="c", model="m", created=1)
     stream.start()
     assert stream.in_text is False

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from wire_chat import SPARE
 from wire_chat import plain as plain_completion
 from wire_frames import as_bytes, as_dicts, payloads_of, validated
-from wire_scenarios import FORMS, ISSUE, SCENARIOS, SPELLINGS, SPOKEN, parser_of, pieces_of, streams, told
+from wire_scenarios import FORMS, ISSUE, SCENARIOS, SPELLINGS, SPOKEN, expected_items, parser_of, pieces_of, streams
 from wire_server import (
     APIS,
     ASKED,
@@ -40,7 +40,7 @@ def clients() -> Iterator[Clients]:
 def expected(api: str, name: str) -> dict[str, Any]:
     """The final object, as the scenario has it: by hand."""
     format, form, scenario = streams()[name]
-    made: dict[str, Any] = APIS[api].expected(format, told(format, scenario, form), scenario.reason)
+    made: dict[str, Any] = APIS[api].expected(format, expected_items(format, scenario, form), scenario.reason)
     return made
 
 
@@ -126,7 +126,7 @@ def test_hidden_calls(api, format, shown):
     options = {"request": choice} if api == "responses" else choice
     if api == "messages" and shown:
         options = {"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}
-    said = told(format, SCENARIOS["preamble and three calls"])
+    said = expected_items(format, SCENARIOS["preamble and three calls"])
     wanted = APIS[api].expected(format, said[: len(said) - 3 + shown], "stop")
     wanted |= choice if api == "responses" else {}
     app = routed(lambda api, body: (scenario(name), stream_over(parser_of(name), api, **options)))

@@ -80,7 +80,7 @@ OTHER = BEGINS._replace(name="listen", key="2")
 
 
 @pytest.mark.parametrize("failed", [False, True])
-def test_a_run_may_be_told_when_it_begins_and_when_it_ends(failed):
+def test_a_run_may_be_reported_when_it_begins_and_when_it_ends(failed):
     """Together the same is said as of a run that is told once."""
     end = RUN._replace(failed=failed)
     told = []
@@ -165,7 +165,7 @@ def test_a_run_closes_what_is_open():
     assert done == ["message", "mcp_call"]
 
 
-def test_telling_before_the_start_or_after_the_end_is_refused():
+def test_a_report_before_the_start_or_after_the_end_is_refused():
     stream = ChatStream(id="chatcmpl-1", model="m", created=1)
     with pytest.raises(ValueError, match=r"start|end"):
         stream.feed_events([RUN])
@@ -176,7 +176,7 @@ def test_telling_before_the_start_or_after_the_end_is_refused():
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_a_stream_that_was_told_ends_once(api):
+def test_a_stream_with_reported_runs_ends_once(api):
     stream = stream_over(hs.Parser(), api)
     stream.start()
     stream.feed_events([hs.ContentDelta("Hi", "final")])

@@ -55,16 +55,16 @@ MESSAGESS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("said", [CHATS, RESPONSESS, MESSAGESS], ids=["chat", "responses", "messages"])
-def test_a_usage_in_the_words_of_any_api_is_said_in_those_of_the_response(said: dict[str, Any]) -> None:
+@pytest.mark.parametrize("given_usage", [CHATS, RESPONSESS, MESSAGESS], ids=["chat", "responses", "messages"])
+def test_a_usage_in_the_words_of_any_api_becomes_that_of_the_response(given_usage: dict[str, Any]) -> None:
     """Anthropic's input_tokens are those that no cache gave; OpenAI's counts have the cached ones in them."""
-    totals = {} if said is MESSAGESS else {"total_tokens": 107}
-    assert counted(said, CHAT) == {**{key: CHATS[key] for key in CHATS if key != "total_tokens"}, **totals}
-    assert counted(said, RESPONSES) == {
+    totals = {} if given_usage is MESSAGESS else {"total_tokens": 107}
+    assert counted(given_usage, CHAT) == {**{key: CHATS[key] for key in CHATS if key != "total_tokens"}, **totals}
+    assert counted(given_usage, RESPONSES) == {
         **{key: RESPONSESS[key] for key in RESPONSESS if key != "total_tokens"},
         **totals,
     }
-    assert counted(said, MESSAGES) == MESSAGESS
+    assert counted(given_usage, MESSAGES) == MESSAGESS
 
 
 def test_the_apis_own_words_win_and_others_are_kept() -> None:
@@ -83,7 +83,7 @@ IDS = [200005, 35644, 200008, 13225, 200007]
 OPTIONS: dict[Any, dict[str, Any]] = {hs.ChatStream: {"created": 7}, hs.ResponsesStream: {"created": 7}}
 
 
-def said(api: Any, items: list[Any], usage: Any = None, **options: Any) -> tuple[Any, dict[str, Any]]:
+def usages_of(api: Any, items: list[Any], usage: Any = None, **options: Any) -> tuple[Any, dict[str, Any]]:
     """The usage of the last frames, None without one, and the response."""
     stream = api(id="1", model="m", **OPTIONS.get(api, {}), **options)
     sent = stream.start()
@@ -100,13 +100,13 @@ def said(api: Any, items: list[Any], usage: Any = None, **options: Any) -> tuple
 def test_a_usage_is_counted_though_nobody_asks_for_it() -> None:
     chat = {"prompt_tokens": 0, "completion_tokens": 5, "total_tokens": 5}
     chat["completion_tokens_details"] = {"reasoning_tokens": 1}  # type: ignore[assignment]
-    assert said(hs.ChatStream, [IDS])[0] is None  # clients of Chat Completions ask for it
-    assert said(hs.ChatStream, [IDS])[1]["usage"] == chat
-    assert said(hs.ChatStream, [IDS], include_usage=True)[0] == chat
-    found, whole = said(hs.ResponsesStream, [IDS])
+    assert usages_of(hs.ChatStream, [IDS])[0] is None  # clients of Chat Completions ask for it
+    assert usages_of(hs.ChatStream, [IDS])[1]["usage"] == chat
+    assert usages_of(hs.ChatStream, [IDS], include_usage=True)[0] == chat
+    found, whole = usages_of(hs.ResponsesStream, [IDS])
     assert found == whole["usage"]
     assert (found["output_tokens"], found["output_tokens_details"]) == (5, {"reasoning_tokens": 1})
-    found, whole = said(hs.MessagesStream, [IDS])
+    found, whole = usages_of(hs.MessagesStream, [IDS])
     assert (found["output_tokens"], whole["usage"]["output_tokens"]) == (5, 5)
 
 
@@ -114,12 +114,12 @@ def test_a_usage_is_counted_though_nobody_asks_for_it() -> None:
 def test_of_text_without_counts_there_is_no_usage_and_no_error(usage: Any) -> None:
     """A parser counts bytes there. An error would come after the whole answer, and only to clients that ask."""
     text = "<|channel|>final<|message|>Hi<|return|>"
-    assert said(hs.ChatStream, [text], usage, include_usage=True)[0] is None
-    assert "usage" not in said(hs.ChatStream, [text], usage)[1]
-    assert said(hs.ResponsesStream, [text], usage)[1]["usage"] is None
-    found, whole = said(hs.MessagesStream, [text], usage)  # the API wants a number
+    assert usages_of(hs.ChatStream, [text], usage, include_usage=True)[0] is None
+    assert "usage" not in usages_of(hs.ChatStream, [text], usage)[1]
+    assert usages_of(hs.ResponsesStream, [text], usage)[1]["usage"] is None
+    found, whole = usages_of(hs.MessagesStream, [text], usage)  # the API wants a number
     assert found["output_tokens"] == whole["usage"]["output_tokens"] == 0
     known = {**(usage or {}), "completion_tokens": 3}
-    assert said(hs.ChatStream, [text], known, include_usage=True)[0]["completion_tokens"] == 3
-    assert said(hs.ResponsesStream, [text], known)[0]["output_tokens"] == 3
-    assert said(hs.MessagesStream, [text], known)[0]["output_tokens"] == 3
+    assert usages_of(hs.ChatStream, [text], known, include_usage=True)[0]["completion_tokens"] == 3
+    assert usages_of(hs.ResponsesStream, [text], known)[0]["output_tokens"] == 3
+    assert usages_of(hs.MessagesStream, [text], known)[0]["output_tokens"] == 3

@@ -28,7 +28,7 @@ def emitter_of(parser: hs.Parser | None = None, **options: Any) -> hs.MessagesSt
     return stream_of(parser or hs.Parser(), **{"usage": GIVEN, **options})
 
 
-def said(
+def fed_payloads(
     pieces: list[Any], emitter: hs.MessagesStream, reason: str | None = "stop", usage: Any = None
 ) -> list[dict[str, Any]]:
     return as_dicts(emitter, pieces, reason, usage)
@@ -37,17 +37,17 @@ def said(
 def whole(text: str, reason: str | None = "stop", **options: Any) -> dict[str, Any]:
     """The response of a Harmony text, as the client reads it too."""
     emitter = emitter_of(**options)
-    made = said(list(to_ids(text.removeprefix("<|start|>assistant").encode())), emitter, reason)
+    made = fed_payloads(list(to_ids(text.removeprefix("<|start|>assistant").encode())), emitter, reason)
     blocks_of(made)
     assert read_by_client(made) == emitter.response()
     return emitter.response()
 
 
-# --- what is said ---
+# --- payloads ---
 
 
 def test_the_events_of_a_turn():
-    made = said(
+    made = fed_payloads(
         [TURN.removeprefix("<|start|>assistant")],
         emitter_of(signature=lambda text: f"<{text}>"),
         usage={"output_tokens": 9},
@@ -156,7 +156,7 @@ def test_identity_and_ids():
         "<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{}<|tool_call_end|>"
     )
     emitter = emitter_of(hs.Parser("kimi_k2"))
-    said([kimi + "<|tool_calls_section_end|>"], emitter)
+    fed_payloads([kimi + "<|tool_calls_section_end|>"], emitter)
     assert [block["id"] for block in emitter.response()["content"]] == ["functions.f:0", "toolu_1_1"]
 
 
@@ -174,14 +174,14 @@ def test_usage():
         "output_tokens_details": {"thinking_tokens": 1},
         "service_tier": None,
     }
-    made = said(["Hi."], emitter, usage={**given, "num_tokens": 8})
+    made = fed_payloads(["Hi."], emitter, usage={**given, "num_tokens": 8})
     known = {**GIVEN, **{key: given[key] for key in list(given)[:3]}}  # None is as good as nothing
     assert made[-2]["usage"] == {**known, "server_tool_use": None}
     assert emitter.response()["usage"] == {**USAGE_NULLS, **known}
     emitter = emitter_of(usage=None)
     none = {"input_tokens": 0, "output_tokens": 0}  # the parser has counted bytes
     cumulative = ("cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens_details", "server_tool_use")
-    assert said(["Hi."], emitter)[-2]["usage"] == {**none, **dict.fromkeys(cumulative)}
+    assert fed_payloads(["Hi."], emitter)[-2]["usage"] == {**none, **dict.fromkeys(cumulative)}
     assert emitter.response()["usage"] == {**USAGE_NULLS, **none}
 
 
@@ -199,9 +199,9 @@ def test_usage():
 def test_a_block_of_text_has_more_than_whitespace(format, text, blocks):
     emitters = [emitter_of(hs.Parser(format, trim="none")) for _ in range(3)]
     text = text.removeprefix("<|start|>assistant")
-    made = said(list(text), emitters[0])
+    made = fed_payloads(list(text), emitters[0])
     blocks_of(made)
-    said([text], emitters[1])
+    fed_payloads([text], emitters[1])
     data = as_bytes(emitters[2], text, "stop")
     assert payloads_of(b"".join(data)) == made
     found = read_by_client(made)
@@ -258,7 +258,7 @@ def test_an_error_ends_the_stream():
 
 
 def test_every_payload_is_the_clients_own():
-    for payload in said([TURN.removeprefix("<|start|>assistant")], emitter_of(signature=lambda _: "s")):
+    for payload in fed_payloads([TURN.removeprefix("<|start|>assistant")], emitter_of(signature=lambda _: "s")):
         validate(payload)
 
 
@@ -266,7 +266,9 @@ def test_a_number_that_no_client_can_read_is_the_nearest_that_it_can():
     """JSON has no infinity, and yet `1e999` is JSON: a server of whole responses could not send what it is read as."""
     for text, number in (("1e999", 1.7976931348623157e308), ("-1e999", -1.7976931348623157e308), ("1e-999", 0.0)):
         emitter = emitter_of()
-        said([call("functions.f", f'{{"a": {text}, "b": [{text}]}}').removeprefix("<|start|>assistant")], emitter)
+        fed_payloads(
+            [call("functions.f", f'{{"a": {text}, "b": [{text}]}}').removeprefix("<|start|>assistant")], emitter
+        )
         found = emitter.response()
         assert found["content"][0]["input"] == {"a": number, "b": [number]}
         json.dumps(found, allow_nan=False)  # as Starlette's JSONResponse does

@@ -288,7 +288,7 @@ def test_an_answer_that_has_its_stop_is_complete_whatever_the_engine_says():
         assert output(text, "length", parser=hs.Parser("hermes"))[0]["status"] == status
 
 
-def test_what_ends_in_an_error_is_told_to_the_client():
+def test_the_client_gets_the_error_that_ends_a_response():
     emitter = stream_of(hs.Parser())
     pieces = [
         emitter.start(),

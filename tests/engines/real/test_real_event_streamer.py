@@ -87,7 +87,7 @@ def test_what_the_callback_raises_ends_generate(model):
         model.generate(prompt, attention_mask=torch.ones_like(prompt), streamer=EventStreamer(stop), max_new_tokens=8)
 
 
-def test_the_example_tells_the_events_of_what_the_model_writes(tmp_path, capsys, monkeypatch):
+def test_the_example_prints_the_events_of_the_output(tmp_path, capsys, monkeypatch):
     """Its model is a directory, as of a download."""
     directory = model_dirs.write(tmp_path, "qwen3")
     vocab = hs.vocab.from_tokenizers(directory)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 
 import pytest
-from gateway_said import REASONS, Said, ask
+from gateway_answers import REASONS, Contents, ask
 from gateways import ASKED, serving
 from llama_servers import SERVER, forced, running_server
 from wire_server import Clients
@@ -62,21 +62,21 @@ def force(engine: Forced, start: str, text: str) -> None:
 @pytest.mark.parametrize(("api", "streams"), WAYS)
 def test_an_answer_arrives_whole(engine, clients, api, streams):
     force(engine, FINAL, TEXT)
-    assert ask(clients, api, streams=streams) == Said("Let me see.", TEXT, (), REASONS[api]["stop"])
+    assert ask(clients, api, streams=streams) == Contents("Let me see.", TEXT, (), REASONS[api]["stop"])
 
 
 @pytest.mark.parametrize(("api", "streams"), WAYS)
 def test_a_call_arrives_as_one(engine, clients, api, streams):
     force(engine, CALL, '{"a": 12}')
     said = ask(clients, api, streams=streams, tools=True)
-    assert said == Said("Let me see.", "", (("add", {"a": 12}),), REASONS[api]["calls"])
+    assert said == Contents("Let me see.", "", (("add", {"a": 12}),), REASONS[api]["calls"])
 
 
 @pytest.mark.parametrize(("api", "streams"), WAYS)
 def test_the_limit_cuts(engine, clients, api, streams):
     force(engine, '<[200005]> "final" <[200008]> ', "word " * 100)
     said = ask(clients, api, streams=streams, limit=12)
-    assert said._replace(content="") == Said("", "", (), REASONS[api]["length"])
+    assert said._replace(content="") == Contents("", "", (), REASONS[api]["length"])
     assert said.content and ("word " * 100).startswith(said.content)  # the weights choose how it is cut into tokens
 
 
@@ -86,7 +86,7 @@ def test_a_stop_string_counts_in_the_answer_alone(engine, clients, api, option, 
     force(engine, FINAL.replace("Let me see.", "STOP here?"), "One, two. STOP here")
     said = ask(clients, api, streams=streams, **{option: ["STOP"]})
     reason = {"chat": "stop", "messages": "stop_sequence"}[api]
-    assert said == Said("STOP here?", "One, two. ", (), reason)
+    assert said == Contents("STOP here?", "One, two. ", (), reason)
 
 
 @pytest.mark.parametrize("streams", [True, False])

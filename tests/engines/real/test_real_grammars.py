@@ -111,14 +111,14 @@ def test_an_engine_of_transformers_keeps_a_required_call():
     vocab, end = vocab_of("kimi_k2", stop="<|im_end|>")
     prompt = hs.prompts.Prompt("Hi", [72, 105], format_of("kimi_k2"), stop_ids=(end,), vocab=vocab, tools=TOOLS)
 
-    async def said() -> list[int]:
+    async def answer_ids() -> list[int]:
         engine = TransformersEngine(model_of(len(vocab), 1))
         plan = call_plan(prompt, ["get_weather"], TOOLS[:1], engine, parallel=False)
         assert plan.grammar is not None
         items = steered(engine.generate, prompt, Sampling(max_tokens=3000, temperature=1.0), plan)
         return [tid async for item in items if not isinstance(item, Finished) for tid in item]
 
-    calls = hs.parse(asyncio.run(said()), "kimi_k2", vocab=vocab).tool_calls
+    calls = hs.parse(asyncio.run(answer_ids()), "kimi_k2", vocab=vocab).tool_calls
     assert calls
     assert all(call.complete for call in calls)
 

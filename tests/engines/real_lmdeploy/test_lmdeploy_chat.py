@@ -16,7 +16,7 @@ pytest.importorskip("lmdeploy")
 
 import openai
 from asgi_clients import asked, chat, chat_stream, chunks, responses
-from host_scenarios import FORMATS, Said, ids_of, parsed, played, scenarios, wrong
+from host_scenarios import FORMATS, Contents, ids_of, parsed, played, scenarios, wrong
 from request_grammars import ALLOWED, asks_of, body, responses_body
 from request_grammars import wrong as wrong_grammar
 from wire_scenarios import SCENARIOS, write
@@ -118,11 +118,11 @@ def test_a_stop_word_of_gpt_oss_is_not_shown(server):
     (last,) = host.engine.tokenizer.encode("e", add_bos=False)
     host.play([*ids_of("gpt_oss", "<|channel|>final<|message|>On", stops=False), last], finish="length")
     for ask in (chat_stream, chat):
-        assert ask(host) == Said("", "One", (), "length")
+        assert ask(host) == Contents("", "One", (), "length")
     host.script.finish = "stop"
     for ask in (chat_stream, chat):
-        assert ask(host, stop=["e"]) == Said("", "On", (), "stop")
-        assert ask(host, stop=["e"], extra_body={"include_stop_str_in_output": True}) == Said("", "One", (), "stop")
+        assert ask(host, stop=["e"]) == Contents("", "On", (), "stop")
+        assert ask(host, stop=["e"], extra_body={"include_stop_str_in_output": True}) == Contents("", "One", (), "stop")
 
 
 def test_thinking_that_the_prompt_has_closed(server):
@@ -130,7 +130,7 @@ def test_thinking_that_the_prompt_has_closed(server):
     host.play(ids_of("qwen3", "Hi <think> there.", stops=True))
     for ask in (chat_stream, chat):
         said = ask(host, extra_body={"chat_template_kwargs": {"enable_thinking": False}})
-        assert said == Said("", "Hi <think> there.", (), "stop")
+        assert said == Contents("", "Hi <think> there.", (), "stop")
 
 
 def test_usage_has_the_tokens_of_reasoning(server):
@@ -177,7 +177,7 @@ def test_a_prompt_that_is_refused_leaves_nothing_to_the_next(server):
     host.play(ids_of("qwen3", "Hi", stops=True))
     with pytest.raises(openai.BadRequestError):
         chat(host, messages=[{"role": "user", "content": "x " * 40_000}])
-    assert chat(host) == Said("", "Hi", (), "stop")
+    assert chat(host) == Contents("", "Hi", (), "stop")
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ pytest.importorskip("sglang")
 
 import openai
 from asgi_clients import chat, chat_stream, chunks, messages, responses
-from host_scenarios import FORMATS, Said, ids_of, played, scenarios, wrong
+from host_scenarios import FORMATS, Contents, ids_of, played, scenarios, wrong
 from request_grammars import asks_of, body, responses_body
 from request_grammars import wrong as wrong_grammar
-from sglang_said import expected
+from sglang_answers import expected
 from wire_scenarios import SCENARIOS, write
 
 import harmonystream as hs
@@ -157,7 +157,7 @@ def test_thinking_that_the_prompt_has_closed(server):
     host.play(ids)
     for ask in (chat_stream, chat):
         said = ask(host, extra_body={"chat_template_kwargs": {"enable_thinking": False}})
-        assert said == Said("", "Hi <think> there.", (), "stop")
+        assert said == Contents("", "Hi <think> there.", (), "stop")
 
 
 def test_chunks_have_the_shape_of_sglangs(server):

@@ -14,8 +14,8 @@ pytest.importorskip("sglang")
 
 import openai
 from asgi_clients import asked, chat_stream, chunks
-from host_scenarios import FORMATS, MESSAGES, TOOLS, Said, ids_of, played, scenarios, wrong
-from sglang_said import expected
+from host_scenarios import FORMATS, MESSAGES, TOOLS, Contents, ids_of, played, scenarios, wrong
+from sglang_answers import expected
 from test_sglang_chat import CALLING, NAMED, TEXT
 from wire_scenarios import SCENARIOS, write
 
@@ -153,7 +153,7 @@ def test_thinking_that_the_prompt_has_closed(server):
     host = server("qwen3", "frames")
     host.play(ids_of("qwen3", "Hi <think> there.", stops=True))
     said = chat_stream(host, extra_body={"chat_template_kwargs": {"enable_thinking": False}})
-    assert said == Said("", "Hi <think> there.", (), "stop")
+    assert said == Contents("", "Hi <think> there.", (), "stop")
 
 
 SCRAPED = """

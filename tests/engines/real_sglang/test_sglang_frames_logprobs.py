@@ -26,7 +26,7 @@ def entries(made: list[Any], index: int = 0) -> list[dict[str, Any]]:
     return [entry.model_dump() for choice in choices if choice.logprobs for entry in choice.logprobs.content]
 
 
-def said_by_sglang(host: Any, **more: Any) -> list[dict[str, Any]]:
+def chunks_of_sglang(host: Any, **more: Any) -> list[dict[str, Any]]:
     """Without streaming, which is all SGLang's: of each id, markers too."""
 
     async def ask(client: openai.AsyncOpenAI) -> Any:
@@ -47,7 +47,7 @@ def test_each_token_has_what_sglang_says_of_it(server, family, kind):
         for size in (1, 3):
             host.play(ids, at_once=size)
             said = entries(chunks(host, logprobs=True, top_logprobs=top))
-            theirs = theirs or said_by_sglang(host, top_logprobs=top)
+            theirs = theirs or chunks_of_sglang(host, top_logprobs=top)
             assert len(theirs) == len(ids)
             assert said == theirs
             assert {len(entry["top_logprobs"]) for entry in said} == {top}
@@ -61,7 +61,7 @@ def test_choices_and_a_stop_string_that_begins_inside_a_token(server, kind):
     answer = {"extra_body": {"chat_template_kwargs": {"enable_thinking": False}}}
     for size in (1, 4):
         host.play(ids, at_once=size)
-        theirs = said_by_sglang(host, **answer)
+        theirs = chunks_of_sglang(host, **answer)
         assert [entry["token"] for entry in theirs[:3]] == ["H", "m", ' {"']
         made = chunks(host, logprobs=True, n=2, stop=['{"b'], **answer)
         for index in (0, 1):

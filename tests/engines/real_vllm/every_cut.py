@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from host_cases import FORMATS, Answers, answers, cases, closes, given, report
-from vllm_said import chat, chat_stream, messages, responses
+from vllm_answers import chat, chat_stream, messages, responses
 from vllm_servers import Server
 
 ROUTES = {  # streamed and whole

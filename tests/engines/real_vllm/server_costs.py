@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import aiohttp
-from host_scenarios import FLAT, MESSAGES, TOOLS, Said, ids_of
-from vllm_said import INPUTS, chat_stream, messages, responses
+from host_scenarios import FLAT, MESSAGES, TOOLS, Contents, ids_of
+from vllm_answers import INPUTS, chat_stream, messages, responses
 from vllm_servers import Server
 from wire_scenarios import Call, Scenario, Text, write
 
@@ -73,7 +73,7 @@ def check(case: Case, server: Server, scenario: Scenario) -> None:
         MESSAGE: messages,
         RESPONSE: lambda host: responses(host, streams=True),
     }
-    said: Said = ask[case.route](server)
+    said: Contents = ask[case.route](server)
     item = scenario.said[-1]
     if isinstance(item, Call):
         assert [name.removeprefix("functions.") for name, _ in said.calls] == ["f"], said

@@ -59,8 +59,8 @@ def test_the_prompt_is_that_of_the_models_template(host: Any, http: Any) -> None
     play(host, CALL)
     choice = ask(http, tools=[TOOL], chat_template_kwargs={"enable_thinking": False}).json()["choices"][0]
     assert json.loads(choice["message"]["tool_calls"][0]["function"]["arguments"]) == {"a": 12}
-    said = b"".join(map(host.vocab.token_bytes, host.asked()["prompt"])).decode()
-    assert '"name": "add"' in said and said.endswith("</think>\n\n")
+    prompt_text = b"".join(map(host.vocab.token_bytes, host.asked()["prompt"])).decode()
+    assert '"name": "add"' in prompt_text and prompt_text.endswith("</think>\n\n")
 
 
 @pytest.mark.parametrize("logprobs", [None, 2])
@@ -69,7 +69,7 @@ def test_the_chat_endpoint_gives_every_id(host: Any, at_once: int, logprobs: int
     """This is the way of a conversation with pictures. The model of these tests cannot see, so there are none."""
     ids = play(host, ANSWER, at_once=at_once)
 
-    async def said() -> tuple[list[int] | None, list[Any]]:
+    async def answer_of() -> tuple[list[int] | None, list[Any]]:
         engine = Completions(host.url, render=host.url)
         rendered = await engine.rendered({"messages": ASKED, "tools": [TOOL]})
         features = {"chat": {"messages": ASKED, "tools": [TOOL]}}
@@ -77,7 +77,7 @@ def test_the_chat_endpoint_gives_every_id(host: Any, at_once: int, logprobs: int
         sampling = Sampling(max_tokens=500, logprobs=logprobs)
         return rendered.ids, [item async for item in engine.generate(prompt, sampling)]
 
-    written, (*items, end) = asyncio.run(said())
+    written, (*items, end) = asyncio.run(answer_of())
     read = [tid for item in items for tid in (item.ids if isinstance(item, Sampled) else item)]
     assert isinstance(end, Finished) and end.reason == "stop" and end.usage is not None
     assert read == ids

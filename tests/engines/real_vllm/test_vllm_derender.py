@@ -12,8 +12,8 @@ import pytest
 
 pytest.importorskip("vllm")
 
-from host_scenarios import MESSAGES, TOOLS, Said, ids_of
-from vllm_said import expected
+from host_scenarios import MESSAGES, TOOLS, Contents, ids_of
+from vllm_answers import expected
 from wire_scenarios import SCENARIOS, write
 
 PATH = "/v1/chat/completions/derender"
@@ -50,7 +50,7 @@ def body_of(ids: list[int], state: Any, prompt: list[int] | None, finish: str | 
     return made if prompt is None else {**made, "prompt_token_ids": prompt}
 
 
-def derendered(server: Any, ids: list[int], size: int, **more: Any) -> tuple[Said, list[dict[str, Any]]]:
+def derendered(server: Any, ids: list[int], size: int, **more: Any) -> tuple[Contents, list[dict[str, Any]]]:
     """What a client puts together, and the states. Each chunk is sent twice, and is the same both times."""
     state, states, texts, calls = None, [], {"reasoning": "", "content": ""}, {}
     prompt: list[int] | None = rendered(server)
@@ -73,7 +73,7 @@ def derendered(server: Any, ids: list[int], size: int, **more: Any) -> tuple[Sai
             known = calls.setdefault(call["index"], [call["function"]["name"], ""])
             known[1] += call["function"]["arguments"] or ""
         reason = choice["finish_reason"]
-    return Said(texts["reasoning"], texts["content"], tuple((n, a) for n, a in calls.values()), reason), states
+    return Contents(texts["reasoning"], texts["content"], tuple((n, a) for n, a in calls.values()), reason), states
 
 
 NAMES = ("preamble and three calls", "reasoning and content", "unicode split over tokens", "empty arguments")

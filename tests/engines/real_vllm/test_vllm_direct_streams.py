@@ -16,7 +16,7 @@ pytest.importorskip("vllm")
 from host_scenarios import FLAT, MESSAGES, TOOLS, ids_of, played
 from test_vllm_derender import post
 from test_vllm_frames import CALLING, raw
-from vllm_said import INPUTS, chat_stream, expected
+from vllm_answers import INPUTS, chat_stream, expected
 from wire_scenarios import SCENARIOS
 
 DIRECT = "streams are sent from where the engine's outputs arrive"

@@ -11,9 +11,9 @@ import pytest
 pytest.importorskip("vllm")
 
 import openai
-from host_scenarios import FLAT, MESSAGES, TOOLS, Said, ids_of, played, scenarios
+from host_scenarios import FLAT, MESSAGES, TOOLS, Contents, ids_of, played, scenarios
 from test_vllm_derender import post
-from vllm_said import chat_stream, expected, messages, responses
+from vllm_answers import chat_stream, expected, messages, responses
 from wire_scenarios import SCENARIOS, write
 
 WHOLE = [("qwen3", "hermes"), ("gpt_oss", "harmony")]
@@ -74,7 +74,7 @@ def test_stop_strings_choices_and_hidden_parts(server, size):
     host = server("qwen3", "frames")
     host.play(ids_of(host.family, "<think>\nHm.\n</think>\n\nOne, two. STOP here", stops=False), at_once=size)
     said, _ = chat_stream(host, stop=["STOP"])
-    assert said == Said("Hm.", "One, two. ", (), "stop")
+    assert said == Contents("Hm.", "One, two. ", (), "stop")
     last = raw(host, stop=["STOP"])[-1]["choices"][0]
     assert (last["finish_reason"], last["stop_reason"]) == ("stop", "STOP")
     assert chat_stream(host, extra_body={"include_reasoning": False})[0].reasoning == ""

@@ -24,7 +24,7 @@ def entries(chunks: list[dict[str, Any]], index: int = 0) -> list[dict[str, Any]
     return [entry for choice in choices if choice["logprobs"] for entry in choice["logprobs"]["content"]]
 
 
-def said_by_vllm(host: Any, **more: Any) -> list[dict[str, Any]]:
+def chunks_of_vllm(host: Any, **more: Any) -> list[dict[str, Any]]:
     """Without streaming, which is all vLLM's: of each id, markers too."""
     with openai.OpenAI(base_url=f"{host.url}/v1", api_key="-", max_retries=0) as client:
         whole = client.chat.completions.create(model="tiny", messages=MESSAGES, logprobs=True, **more)
@@ -47,7 +47,7 @@ def test_each_token_has_what_vllm_says_of_it(server, family, top, size):
     ids = ids_of(family, text, stops=True)
     host.play(ids, at_once=size)
     chunks = raw(host, tools=TOOLS, logprobs=True, top_logprobs=top)
-    said, theirs = entries(chunks), said_by_vllm(host, tools=TOOLS, top_logprobs=top)
+    said, theirs = entries(chunks), chunks_of_vllm(host, tools=TOOLS, top_logprobs=top)
     assert len(theirs) == len(ids)
     assert said == theirs
     assert said and {len(entry["top_logprobs"]) for entry in said} == {top}
@@ -68,7 +68,7 @@ def test_choices_and_a_stop_string_that_begins_inside_a_token(server, size):
     ids = ids_of(host.family, 'Hm {"b"}', stops=False)
     host.play(ids, at_once=size)
     answer = {"chat_template_kwargs": {"enable_thinking": False}}
-    theirs = said_by_vllm(host, stop=['{"b'], extra_body=answer)
+    theirs = chunks_of_vllm(host, stop=['{"b'], extra_body=answer)
     assert [entry["token"] for entry in theirs[:3]] == ["H", "m", ' {"']
     chunks = raw(host, logprobs=True, n=2, stop=['{"b'], **answer)
     for index in (0, 1):
@@ -89,7 +89,7 @@ def test_responses_have_those_of_their_text(server, size):
         events = list(stream)
     said = [one.model_dump() for e in events if e.type == "response.output_text.delta" for one in e.logprobs]
     part = next(item for item in events[-1].response.output if item.type == "message").content[0]
-    theirs = said_by_vllm(host, top_logprobs=2)
+    theirs = chunks_of_vllm(host, top_logprobs=2)
     wanted = [theirs[at] for at in in_text(host, ids, hs.ContentDelta)]
     assert [(one["token"], one["logprob"]) for one in said] == [(one["token"], one["logprob"]) for one in wanted]
     assert [one.model_dump() for one in part.logprobs] == wanted

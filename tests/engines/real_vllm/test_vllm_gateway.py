@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("vllm")
 
-from gateway_said import REASONS, Said, ask, whole_answer
+from gateway_answers import REASONS, Contents, ask, whole_answer
 from gateways import ASKED, serving
 from host_scenarios import ids_of
 from wire_server import Clients
@@ -60,7 +60,7 @@ def test_an_answer_arrives_whole(host, clients, api, streams, at_once):
     end = "<|return|>" if host.family == "gpt_oss" else ""
     play(host, REASONED[host.family] + FINAL[host.family] + TEXT + end, stops=not end, at_once=at_once)
     said = ask(clients, api, streams=streams)
-    assert said._replace(reasoning=said.reasoning.strip()) == Said("Let me see.", TEXT, (), REASONS[api]["stop"])
+    assert said._replace(reasoning=said.reasoning.strip()) == Contents("Let me see.", TEXT, (), REASONS[api]["stop"])
 
 
 @pytest.mark.parametrize(("api", "streams"), WAYS)
@@ -72,9 +72,9 @@ def test_a_call_arrives_as_one(host, clients, api, streams):
 
 
 @pytest.mark.parametrize(("api", "streams"), WAYS)
-def test_the_limit_is_told(host, clients, api, streams):
+def test_the_limit_is_reported(host, clients, api, streams):
     play(host, FINAL[host.family] + "One, two", stops=False, finish="length")
-    assert ask(clients, api, streams=streams) == Said("", "One, two", (), REASONS[api]["length"])
+    assert ask(clients, api, streams=streams) == Contents("", "One, two", (), REASONS[api]["length"])
 
 
 @pytest.mark.parametrize("streams", [True, False])
@@ -84,7 +84,7 @@ def test_a_stop_string_counts_in_the_answer_alone(host, clients, api, option, st
     play(host, f"{reasoned}{FINAL[host.family]}One, two. STOP here", stops=False)
     said = ask(clients, api, streams=streams, **{option: ["STOP"]})
     reason = {"chat": "stop", "messages": "stop_sequence"}[api]
-    assert said._replace(reasoning=said.reasoning.strip()) == Said("Let me STOP.", "One, two. ", (), reason)
+    assert said._replace(reasoning=said.reasoning.strip()) == Contents("Let me STOP.", "One, two. ", (), reason)
 
 
 @pytest.mark.parametrize("streams", [True, False])

@@ -7,11 +7,11 @@ import pytest
 pytest.importorskip("vllm")
 
 import openai
-from host_scenarios import FORMATS, MESSAGES, TOOLS, Said, ids_of, played, scenarios, wrong
+from host_scenarios import FORMATS, MESSAGES, TOOLS, Contents, ids_of, played, scenarios, wrong
 from request_grammars import ALLOWED, asks_of, body, responses_body
 from request_grammars import wrong as wrong_grammar
 from transformers import AutoTokenizer
-from vllm_said import chat, chat_stream, expected, messages, responses
+from vllm_answers import chat, chat_stream, expected, messages, responses
 from wire_scenarios import SCENARIOS, write
 
 import harmonystream as hs
@@ -122,7 +122,7 @@ def test_thinking_that_is_off_and_thoughts_that_come_back(server):
         {"role": "tool", "tool_call_id": "call_1", "content": "4"},
     ]
     said, _ = chat_stream(host, messages=history, extra_body={"chat_template_kwargs": {"enable_thinking": False}})
-    assert said == Said("", "Hi <think> there.", (), "stop")
+    assert said == Contents("", "Hi <think> there.", (), "stop")
 
 
 def _call(name: str, arguments: str) -> dict[str, object]:

@@ -14,7 +14,7 @@ from host_scenarios import MESSAGES, TOOLS, ids_of
 from test_vllm_derender import post
 from test_vllm_frames import CALLING, raw
 from test_vllm_frames_logprobs import said_by_vllm
-from vllm_said import chat, chat_stream, messages, responses
+from vllm_answers import chat, chat_stream, messages, responses
 from wire_scenarios import SCENARIOS, write
 
 HERMES = '<think>\nHm.\n</think>\n\nOne.\n<tool_call>\n{"name": "f", "arguments": {"i": 1, "s": "x y"}}\n</tool_call>'

@@ -16,7 +16,7 @@ import anthropic
 import openai
 from host_scenarios import FORMATS, Play, Sides, played, scenarios
 from host_scenarios import wrong as wrong_of
-from vllm_said import chat, chat_stream, messages
+from vllm_answers import chat, chat_stream, messages
 from vllm_servers import Server
 from wire_scenarios import Scenario
 

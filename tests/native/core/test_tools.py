@@ -106,7 +106,7 @@ def look(city: str) -> str:
 
 @pytest.mark.parametrize("tool", [Weather, look])
 @pytest.mark.parametrize("listed", [True, False])
-def test_a_class_or_a_function_is_told_of_tools(tool, listed):
+def test_a_class_or_a_function_is_refused_with_a_hint_at_tools(tool, listed):
     with pytest.raises(TypeError, match=rf"a parser does not read: pass tools=hs\.Tools\({tool.__name__}\)"):
         hs.Parser(tools=[tool] if listed else tool)
     assert tool_name(hs.Tools(tool).schemas("chat")[0]) == tool.__name__

@@ -184,7 +184,7 @@ def test_a_control_token_may_also_be_listed_with_its_name():
     assert vocab.from_bytes([b"a", b"<|end|>"], {"<|end|>": 1}).control == {"<|end|>": 1}
 
 
-def test_the_fingerprint_tells_vocabularies_apart():
+def test_different_vocabularies_have_different_fingerprints():
     variants = [
         ([b"a", b"b"], {"<|end|>": 2}),
         ([b"b", b"a"], {"<|end|>": 2}),

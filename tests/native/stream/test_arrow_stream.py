@@ -40,7 +40,7 @@ def test_chunks_come_one_by_one_and_then_an_empty_struct():
     assert stream.get_last_error(at) is None
 
 
-def test_what_is_raised_is_told_and_ends_the_stream():
+def test_an_error_is_reported_and_ends_the_stream():
     def chunks() -> Iterator[Node]:
         raise OSError("the disk \ud800 is gone")
         yield KIND

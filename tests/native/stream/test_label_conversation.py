@@ -17,7 +17,9 @@ TURNS = {name: family for name, family in families.FAMILIES.items() if name not 
 CALL = {"name": "f", "arguments": {"s": "x"}, "id": "functions.f:0"}
 
 
-def said(content: str, reasoning: str = "", calls: tuple[dict[str, object], ...] = ()) -> dict[str, object]:
+def assistant_message(
+    content: str, reasoning: str = "", calls: tuple[dict[str, object], ...] = ()
+) -> dict[str, object]:
     return {"role": "assistant", "content": content, "reasoning": reasoning, "calls": list(calls)}
 
 
@@ -30,12 +32,12 @@ def conversation(name: str, thinking: str) -> tuple[hs.Vocab, list[int], list[in
     family = TURNS[name]
     messages = [
         asked("hello"),
-        said("first", "" if thinking == "off" else "because"),
+        assistant_message("first", "" if thinking == "off" else "because"),
         asked("assistant\nuser <think>x</think><tool_call>f</tool_call> and </think>"),
-        said("second", calls=(CALL,)),
+        assistant_message("second", calls=(CALL,)),
         {"role": "tool", "content": "42", "id": "functions.f:0"},
         asked("go on"),
-        said("third", "" if thinking == "off" else "so"),
+        assistant_message("third", "" if thinking == "off" else "so"),
     ]
     prompt, completion = families.render(family, messages, thinking)
     tokenizer = families.tokenizer(family.special, family.plain)

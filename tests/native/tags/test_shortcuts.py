@@ -39,7 +39,7 @@ def parsers(name: str, start: str, vocab: Any, tools: Any, n: int) -> list[hs.Pa
     return [hs.Parser(name, vocab, tools=tools, start=start, check_stops=False) for _ in range(n)]
 
 
-def said(events: Sequence[hs.Event]) -> list[Any]:
+def contents_of(events: Sequence[hs.Event]) -> list[Any]:
     return merge(map(as_tuple, events))
 
 
@@ -64,8 +64,8 @@ def test_a_piece_of_str_is_what_its_bytes_are_in_one_piece(name, tools):
         expected = [*whole.feed_text("".join(stream).encode()), *whole.finish()]
         slow = [event for piece in stream for event in bytewise.feed_text(piece.encode())]
         fast = [event for piece in stream for event in strings.feed_text(piece)]
-        assert said(fast) == said(slow), stream
-        assert said([*fast, *strings.finish()]) == said(expected), stream
+        assert contents_of(fast) == contents_of(slow), stream
+        assert contents_of([*fast, *strings.finish()]) == contents_of(expected), stream
         assert (strings.usage, strings.deviations) == (whole.usage, whole.deviations), stream
 
 
@@ -78,12 +78,12 @@ def test_one_token_and_many_are_what_each_is_in_a_list(name, tools):
         listed, alone, many, deltas = parsers(name, start, some.vocab, tools, 4)
         slow = [event for tid in ids for event in listed.feed([tid])]
         fast = [event for tid in ids for event in alone.feed(tid)]
-        assert said(fast) == said(slow), ids
+        assert contents_of(fast) == contents_of(slow), ids
         read = [deltas.feed_delta(tid) for tid in ids]
         texts = ["".join(one[at] for one in read) for at in (0, 1)]
         assert (*texts, "".join(call.arguments for one in read for call in one.calls)) == joined(slow), ids
-        expected = said([*slow, *listed.finish()])
-        assert said([*fast, *alone.finish()]) == expected, ids
-        assert said([*many.feed(ids), *many.finish()]) == expected, ids
+        expected = contents_of([*slow, *listed.finish()])
+        assert contents_of([*fast, *alone.finish()]) == expected, ids
+        assert contents_of([*many.feed(ids), *many.finish()]) == expected, ids
         states = [(one.usage, one.deviations, one.region) for one in (listed, alone, many)]
         assert states[0] == states[1] == states[2], ids

@@ -149,7 +149,7 @@ def damaged(draw):
 
 
 @given(damaged() | SCRAPS)
-def test_json_is_told_from_what_is_none(text):
+def test_json_and_other_text_are_distinguished(text):
     stripped = text.strip(" \t\n\v\f\r")
     said = is_json(stripped) and may_be_json(text)
     assert transcode(text, untyped="json") == (stripped if said else quoted(text))

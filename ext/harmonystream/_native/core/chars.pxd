@@ -87,5 +87,5 @@ cdef inline bint are_ascii(const uint8_t* p) noexcept nogil:
 
 cdef inline bint may_lead(uint8_t c) noexcept nogil:
     """May it come before a Markdown fence in its line? Indentation, the marks of quotations, and those of lists."""
-    # One test for the sum of bits: the last byte of each piece of text is asked, and is a letter most of the time.
+    # One test for the sum of bits: this runs for the last byte of each piece, which is usually a letter.
     return c < 64 and (<uint64_t>0x43FF6E0100000200 >> c) & 1

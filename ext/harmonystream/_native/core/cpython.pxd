@@ -17,9 +17,9 @@ cdef extern from *:
     }
 
     /* What feed() returned: the last tuple of one event, and the event before the last one. Each is used again when
-       nobody else holds it, as zip() does with its tuple: that saves two allocations per token. The loop variable of a
-       caller holds the last event, but not the one before. Events and str cannot form a cycle, so the tuple's place in
-       the collector does not matter. */
+       there is no other reference to it, as zip() does with its tuple: that saves two allocations per token. The loop
+       variable of a caller holds the last event, but not the one before. Events and str cannot form a cycle, so the
+       tuple's place in the collector does not matter. */
     typedef struct {
         PyObject *tuple, *event;
     } hs_returned;

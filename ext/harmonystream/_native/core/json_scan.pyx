@@ -1,4 +1,4 @@
-# The JSON scanner for Python; the machines inline it from core/json_scan.pxd.
+# The JSON scanner for Python. The machines inline the code in core/json_scan.pxd.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 cimport cython

@@ -32,7 +32,7 @@ cdef extern from *:
       #define HS_FREE_THREADED 0
     #endif
     """
-    bint enter "hs_enter"(char* flag) noexcept nogil                         # False: somebody else is in
+    bint enter "hs_enter"(char* flag) noexcept nogil                         # False: another thread is in
     void leave "hs_leave"(char* flag) noexcept nogil
     bint is_in "hs_is_in"(char* flag) noexcept nogil
     uint8_t get_byte "hs_get_byte"(const uint8_t* p) noexcept nogil

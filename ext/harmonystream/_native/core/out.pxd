@@ -32,7 +32,7 @@ cdef inline void out_free(Out* o) noexcept nogil:
 
 
 cdef inline void* grown(void* block, void* inline_block, Py_ssize_t used, Py_ssize_t size) noexcept nogil:
-    """`block` with room for `size` bytes, moved off the stack if need be; NULL without memory (the old block stays)."""
+    """`block` with room for `size` bytes, moved off the stack if needed. NULL without memory; the old block stays."""
     if block != inline_block:
         return realloc(block, size)
     cdef void* fresh = malloc(size)
@@ -128,7 +128,7 @@ cdef inline void put_ready(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, in
 
 
 cdef inline Py_ssize_t first_control(const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    """Where the first byte is that a JSON string cannot hold as it is, quotes and backslashes aside; n: nowhere."""
+    """The place of the first byte, other than quotes and backslashes, that a JSON string must escape; n: none."""
     cdef Py_ssize_t i = 0
     while i + 8 <= n and not has_control(p + i):
         i += 8
@@ -166,7 +166,7 @@ cdef inline void put_text(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, int
         hold_value(s, o, p, n, start, stop)
         return
     if o.labels != NULL:
-        # tag formats ask it where the arguments end
+        # in formats with tags it finds the end of the arguments
         if s.sink == R_ARGUMENTS:
             s.wrote = 1
             json_step(&s.json, p, n)
@@ -191,7 +191,7 @@ cdef inline void note(Stream* s, uint8_t code, int64_t position) noexcept nogil:
 
 
 cdef inline bint plain_triple(const uint8_t* p) noexcept nogil:
-    """A character of three bytes whose lead allows any continuation: nearly all of Chinese, Japanese and Korean."""
+    """A character of three bytes. Its first byte allows any continuation, as in most Chinese, Japanese and Korean."""
     return 0xE1 <= p[0] <= 0xEF and p[0] != 0xED and (p[1] & 0xC0) == 0x80 and (p[2] & 0xC0) == 0x80
 
 
@@ -202,7 +202,7 @@ cdef inline void put_replacement(Stream* s, Out* o, int64_t start, int64_t stop)
 
 
 cdef inline void flush_pending(Stream* s, Out* o) noexcept nogil:
-    """The incomplete character will not be completed: one U+FFFD."""
+    """Writes one U+FFFD for a character that will not be completed."""
     if s.n_pending:
         s.n_pending = 0
         put_replacement(s, o, s.pending_at, s.pending_stop)

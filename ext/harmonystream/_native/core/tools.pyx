@@ -69,7 +69,7 @@ cdef class Tools:
         if callable(tools):
             tool_name(tools)  # raises TypeError, because no function or class is a list of tools
         if isinstance(tools, (str, bytes, Mapping)):
-            raise TypeError("tools is a list of names or tool dicts; to say that there are none, pass []")
+            raise TypeError("tools is a list of names or tool dicts; pass [] if there are no tools")
         if not hasattr(type(tools), "__iter__"):
             raise TypeError(f"tools is a list of names or tool dicts, or a Tools, not {type(tools).__name__}")
         tools = [plain(tool) for tool in tools]

@@ -317,13 +317,13 @@ cdef struct Tags:                                # what the tag machine remember
     uint8_t seam                                 # Seam
     uint8_t at_start                             # in TEXT: only blanks so far, so a label or an object may begin it
     uint8_t special                              # the hold has control or inert ids
-    uint8_t mentions, think_mentions             # openers taken as text; so many closers will be text, too
+    uint8_t mentions, think_mentions             # openers read as text; the same number of closers is read as text
     uint8_t fence, ticks, code                   # backquotes that opened the fence; those just read; Code
     uint8_t lead                                 # the line has had nothing but what may come before a fence
     uint8_t line_start                           # in TEXT, PAIRS and VALUE: LineStart; else 0
     uint8_t array                                # the open call is in an array of calls
     uint8_t pairs                                # the open call has a written pair
-    uint8_t unread                               # a part of the open call's body was not read: it is not complete
+    uint8_t unread                               # a part of the call's body was skipped, so the call is incomplete
     CallState call                               # by the state; all zero when a call opens
 
 cdef enum ValueMode:

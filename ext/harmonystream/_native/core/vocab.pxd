@@ -26,7 +26,7 @@ cdef class Vocab:
     cdef dict by_name              # control name -> id
     cdef dict programs             # id of a row -> the Program of it on this vocabulary, which keeps the row
     cdef uint64_t hashed           # the fingerprint
-    cdef object encoder             # text -> ids (_encoders.py), or None
+    cdef object encoder             # text -> ids (vocabs/encoders.py), or None
     cdef Py_buffer* view           # of a file, in which text, offset and flags lie; NULL: they are on the heap
     cdef readonly str path         # that file's; None: it was not loaded from one
     cdef object __weakref__

@@ -497,7 +497,7 @@ cdef int header_split(Stream* s, const ToolTable* t, bint whole, bint at_end) no
 # --- while segment 0 is being written ---------------------------------------------------------------------------------
 
 cdef bint word_fits(const Stream* s, const ToolTable* t, Span w) noexcept nogil:
-    """May segment 0 go on with a word that begins like this?"""
+    """Can a word with this beginning come next in segment 0?"""
     cdef bint recipient = span_begins(s, w, b"to=") or span_opens(s, w, b"to=")
     cdef bint channel = span_opens(s, w, b"analysis") or span_opens(s, w, b"commentary") or span_opens(s, w, b"final")
     if s.phase == P_ROLE:

@@ -69,7 +69,7 @@ cdef inline void relabel(Stream* s, const Context* c, int i) noexcept nogil:
 
 
 cdef inline void disown_header(Stream* s, Out* o, int64_t stop) noexcept nogil:
-    """The header up to `stop` belongs to somebody else's message: so do its tokens."""
+    """The header up to `stop` belongs to another role's message, so its tokens are SUPPRESSED."""
     cdef int64_t n = stop - s.header_at
     s.usage[IN_HEADER] -= n
     s.usage[IN_SUPPRESSED] += n

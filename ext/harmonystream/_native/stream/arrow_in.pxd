@@ -1,4 +1,4 @@
-# Rows of ids or of text that somebody else's Arrow array holds.
+# Rows of ids or of text in another library's Arrow array.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy

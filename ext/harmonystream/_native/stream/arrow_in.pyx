@@ -1,4 +1,4 @@
-# Rows of ids or of text in somebody else's Arrow array. What its buffers say is checked before it is used, as far as
+# Rows of ids or of text in another library's Arrow array. What its buffers say is checked before it is used, as far as
 # the C data interface can be checked: it gives the length of an array, and not the size of its buffers.
 
 cimport cython
@@ -230,7 +230,7 @@ cdef Rows one_array(object schema, object array):
 @cython.final
 @cython.no_gc
 cdef class OwnStream:
-    """A stream of somebody else's capsule, moved here: the capsule has none any more."""
+    """Takes the stream out of another library's capsule."""
     cdef ArrowArrayStream stream
 
     def __dealloc__(self):

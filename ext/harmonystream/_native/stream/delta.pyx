@@ -1,5 +1,5 @@
-# What the records of one call say in all, for hosts that want no events: the new reasoning, the new content, and what
-# is new of each call.
+# The records of one call as one Delta, for hosts that need no events: the new reasoning, the new content, and the new
+# parts of each call.
 
 from libc.stdint cimport int64_t, uint8_t
 from harmonystream._native.core.build cimport DEBUG_BUILD
@@ -31,7 +31,7 @@ cdef object delta_of(EventMaker maker, const Out* out):
     cdef Py_ssize_t i
     cdef list reasoning = [], content = [], calls = [], arguments = []
     cdef str name = None, id = None, text
-    cdef int64_t index = -1                # of the call that is new or goes on; -1: none is
+    cdef int64_t index = -1                # of the call that begins or goes on; -1: no call
     for i in range(out.n_records):
         r = &out.records[i]
         if r.kind == R_CONTENT:

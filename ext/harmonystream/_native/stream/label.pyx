@@ -96,7 +96,7 @@ cdef Parser labeller(object format, object vocab, object tools, object start, ob
 
 
 cdef int turns_of(Turns* turns, Parser p, bint conversation) except -1:
-    """Whose turn each marker of the row begins: a marker that names nobody is followed by the role's name."""
+    """Whose turn each marker of the row begins. After a marker without a role, the role's name follows."""
     cdef const TagTable* t = p.program.tags
     cdef bint found = False
     cdef int i

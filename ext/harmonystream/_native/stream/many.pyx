@@ -377,7 +377,7 @@ def column_of(bytes rows not None, int64_t k, int64_t n):
 
 
 def bits(bytes flags not None, uint8_t zero=0):
-    """A bitmap of which bytes differ from `zero`, and how many do not."""
+    """A bitmap of the bytes that differ from `zero`, and the number of those that equal it."""
     cdef Py_ssize_t n = PyBytes_GET_SIZE(flags), i, missing = 0
     cdef bytes made = PyBytes_FromStringAndSize(NULL, (n + 7) // 8)
     cdef uint8_t* to = <uint8_t*>PyBytes_AS_STRING(made)

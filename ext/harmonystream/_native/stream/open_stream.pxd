@@ -37,11 +37,11 @@ cdef class OpenStream(EventMaker):
     cdef Place* place              # in that batch; NULL if there is no batch, or Python has no GIL
     cdef char busy                 # a call is in progress: see claim()
     cdef char slotted              # the stream is in a batch
-    cdef char stale                # templates have written a message: open_part() must make its names anew
+    cdef char stale                # an emitter wrote a message, so open_part() must refresh its names
     cdef char trims                # newlines next to a tag are dropped
     cdef char watching             # a call is open that has watched values
     cdef char diverted             # and its plain tokens would take the shortcut
-    cdef char written              # an emitter has started, which writes what the stream says
+    cdef char written              # an emitter has started and writes the stream's records
     cdef Stream s                  # after `busy`, so that a batch finds both in the same lines of memory
     cdef Held held                 # tag formats: input and values that are not yet decided
     cdef Program program
@@ -99,7 +99,7 @@ cdef inline void settle(Place* place, Stream* s, bint tagged) noexcept nogil:
 
 
 cdef inline void leave_place(OpenStream stream) noexcept:
-    """The next tokens are read by the stream, which knows of all before them."""
+    """Closes the place and counts its tokens in the stream. The stream reads the next ones."""
     if not FREE_THREADED and stream.place != NULL:
         stream.place.open = False
         settle(stream.place, &stream.s, stream.program.tags != NULL)
@@ -111,9 +111,9 @@ cdef inline int64_t uncounted(OpenStream stream) noexcept:
 
 
 cdef inline bint is_free(OpenStream stream) noexcept:
-    """May a shortcut read and change the stream without claim()? Nobody is inside: a long call releases the GIL, and
-    the machine changes every field meanwhile. No batch has taken tokens for it, and Python has a GIL, which keeps
-    others out until the shortcut is done.
+    """May a shortcut read and change the stream without claim()? Only if three things are true. No other call is
+    running: a long call releases the GIL while the machine changes every field. The stream is not in a batch, which
+    may have taken tokens for it. Python has a GIL, which keeps other threads out until the shortcut is done.
     """
     return not FREE_THREADED and not stream.busy and stream.place == NULL
 
@@ -127,7 +127,7 @@ cdef inline Context context_of(OpenStream stream, Out* out) noexcept:
     c.tools = &stream.tools.table
     c.out = out
     out.held = &stream.held
-    # nobody may take the shortcut while the machine runs
+    # the shortcut is closed while the machine runs
     stream.s.fast = 0
     return c
 

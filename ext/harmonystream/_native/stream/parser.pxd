@@ -37,9 +37,7 @@ cdef int take_ids(Ids* out, object given) except -1
 
 
 cdef inline Py_ssize_t plain_token(Parser parser, object ids) noexcept:
-    """The id, if this is one whose text goes to the open sink as it is: the shortcut of the decode loop. -1: anything
-    else.
-    """
+    """The id if its text goes to the open sink as it is; else -1. The shortcut of the decode loop."""
     cdef Py_ssize_t tid
     if not is_free(parser) or not parser.s.fast or not PyLong_CheckExact(ids):
         return -1

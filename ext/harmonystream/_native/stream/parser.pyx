@@ -3,12 +3,12 @@
 # Theory of operation
 #
 # A token id comes in. If it is plain text and nothing can be pending, feed() takes the shortcut: one cached str, one
-# event. Everything else goes to a machine, which steps a span of ids or bytes without touching Python. Harmony's
-# (harmony/harmony.pyx): a control id is a marker and changes the state (START, HEADER, BODY, DONE); any other id is
-# bytes for the state's sink. Header bytes are collected (at most 256) and read when the header ends
-# (harmony/headers.pyx). That of all other formats (tags/driver.pyx) runs a row of data (tags/tag_table.pyx): it reads
-# bytes, each with a mark of the token that it begins, finds the row's markers in them, looks whether what follows lets
-# them count (tags/lookahead.pyx), and holds what it cannot decide yet. Either way, text passes the UTF-8 carry
+# event. Everything else goes to a machine, which steps a span of ids or bytes without touching Python. In Harmony's
+# machine (harmony/harmony.pyx) a control id is a marker and changes the state (START, HEADER, BODY, DONE). Any other id
+# is bytes for the state's sink. Header bytes are collected (at most 256) and read when the header ends
+# (harmony/headers.pyx). The machine for all other formats (tags/driver.pyx) runs a row of data (tags/tag_table.pyx). It
+# reads bytes, each with a mark if it begins a token, and finds the row's markers. It checks by what follows whether
+# they count (tags/lookahead.pyx), and holds what it cannot decide yet. Either way, text passes the UTF-8 carry
 # (core/out.pxd) and becomes records {kind, start, stop, text}, one per run of the same kind; arguments also step the
 # JSON scanner (core/json_scan.pxd). Back here, under the GIL, collect() turns the records into events.
 #
@@ -382,8 +382,8 @@ cdef class Parser(OpenStream):
     cdef int check_alone(self) except -1:
         """Refuse what would be read beside an emitter."""
         if self.written:
-            raise ValueError("an emitter has started with this parser, and would lack what is read beside it: call the "
-                             "emitter's feed(), feed_text() and finish(), or give each a parser of its own")
+            raise ValueError("an emitter uses this parser: call the emitter's feed(), feed_text() and finish(), or "
+                             "make another parser")
         return 0
 
     cdef bint read_end(self, object reason, Out* out) except -1:
@@ -520,7 +520,7 @@ cdef class Parser(OpenStream):
         return made
 
     cdef void done(self, Out* out) noexcept:
-        """Nobody needs what the machine left in `out` any more. The parser is free, for the shortcut too."""
+        """Discards `out` and releases the parser, also for the shortcut."""
         out_free(out)
         open_shortcut(self)
         leave(&self.busy)

@@ -9,7 +9,7 @@ from harmonystream._native.tags.fast_token cimport Body, is_plain_body, take_bod
 from harmonystream._native.tags.text cimport follow_line, is_text_open, line_after
 
 
-cdef struct Piece:                 # UTF-8 that somebody else owns
+cdef struct Piece:                 # UTF-8 that the caller owns
     const uint8_t* p
     Py_ssize_t n
     bint backquote                 # with tags: it has one, so Markdown fences must be followed byte by byte

@@ -136,7 +136,7 @@ cdef Program compiled(object format, Vocab vocab):
     key = id(row)
     program = vocab.programs.get(key)
     if program is None:
-        # somebody makes a new Format for each request
+        # for callers that make a new Format for each request
         if len(vocab.programs) >= MAX_PROGRAMS:
             vocab.programs.clear()
         program = vocab.programs.setdefault(key, Program(row, vocab))

@@ -1,7 +1,7 @@
 # Where a prompt leaves off: the state in which a stream begins.
 #
-# Only the end of the prompt matters, from its last start marker on. The machine reads it like output; its events are
-# nobody's.
+# Only the end of the prompt matters, from its last start marker on. The machine reads it like output, and the
+# events are discarded.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t

@@ -37,7 +37,7 @@ cdef inline object delta_event(EventMaker maker, uint8_t kind, int64_t index, st
 
 cdef inline PyObject* refilled(EventMaker maker, Returned* returned, uint8_t kind, int64_t index, str text,
                                int64_t start, int64_t stop) except NULL:
-    """A delta as above, made of an event that nobody holds any more if there is one. The caller owns it."""
+    """A delta as above. Reuses an event that has no other reference, if there is one. The caller owns the delta."""
     cdef PyObject* event
     if kind == R_CONTENT:
         event = take_event(returned, ContentDelta)

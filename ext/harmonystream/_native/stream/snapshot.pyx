@@ -72,7 +72,7 @@ cdef void walk_json(Json* j, Fields* f) noexcept:
 
 
 cdef void walk_parts(Stream* s, Fields* f) noexcept:
-    """What the fields count: deviations, and bytes that wait. There are so many."""
+    """The parts whose numbers are in other fields: deviations, and held bytes."""
     cdef int i
     for i in range(min(<int>s.deviations, DEVIATION_CAP)):
         byte_field(f, &s.deviation[i])

@@ -194,7 +194,7 @@ cdef class Watcher:
         return 0
 
     cdef int end_call(self, list events, const Record* r) except -1:
-        """A value that is open now has no end in what the model wrote."""
+        """Ends an open value that the model did not close."""
         if self.w.reading == VALUE_STRING:
             flush_surrogate(&self.w, &self.text)
             self.put_value(events, r.index, r.start)
@@ -403,18 +403,18 @@ cdef class Watcher:
         if w.reading > OTHER_STRING or w.escape_n > 5:
             refuse("a field about watched values is out of range")
         if (w.escape_n and w.reading == NO_STRING) or (w.escape_n > 1 and w.reading == OTHER_STRING):
-            refuse("the escape that is open in a watched value is none")
+            refuse("the open escape of a watched value is not an escape")
         if w.surrogate and (w.reading == NO_STRING or w.reading == OTHER_STRING):
-            refuse("the half of a character that waits in a watched value is none")
+            refuse("the held half of a surrogate pair in a watched value is not one")
         if w.surrogate and not 0xD800 <= w.surrogate < 0xDC00:
-            refuse("the half of a character that waits in a watched value is none")
+            refuse("the held half of a surrogate pair in a watched value is not one")
         if w.escape_n > 1 and (w.escape[0] != c'u' or min([hex_digit(w.escape[k]) for k in range(1, w.escape_n - 1)],
                                                           default=0) < 0):
-            refuse("the escape that is open in a watched value is none")
+            refuse("the open escape of a watched value is not an escape")
         if w.reading == KEY_STRING and (w.depth != w.tracked or w.tracked == 0 or w.levels[w.tracked - 1].array):
             refuse("a container of a watched value is in no possible state")
         if w.reading != KEY_STRING and self.key.n or not utf8_is_whole(self.key.p, min(self.key.n, MOST_KEY)):
-            refuse("the key of a watched value is none")
+            refuse("the key of a watched value is not a key")
         if w.reading == VALUE_STRING:
             path = <tuple>self.watch.keys[w.path]
             if len(path) - 1 != w.tracked or w.depth != w.tracked or not alive >> w.path & 1:
@@ -449,7 +449,7 @@ cdef int refuse(str what) except -1:
 # --- strings ---
 
 cdef Py_ssize_t skip_string(Watching* w, const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    """A string that nobody watches; returns the bytes read. Its escape is open while escape_n is 1."""
+    """Reads a string that is not watched; returns the bytes read. Its escape is open while escape_n is 1."""
     cdef Py_ssize_t i = 0
     while i < n:
         if w.escape_n:

@@ -61,7 +61,7 @@ cdef int read_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t or
 
 
 cdef int backquotes(const View* v, Py_ssize_t i, Py_ssize_t n) noexcept nogil:
-    """Three of them?"""
+    """Are there three backquotes at i?"""
     cdef Py_ssize_t k
     for k in range(i, i + 3):
         if k >= n:
@@ -140,7 +140,7 @@ cdef int split_key(const View* v, const ToolTable* tools, CallHeader* h) noexcep
 
 
 cdef bint is_half(const View* v, const Context* c, Py_ssize_t stop, const CallHeader* h) noexcept nogil:
-    """The marker at `stop` breaks a header off. Is the half header markup? Otherwise it is text that mentions one."""
+    """The marker at `stop` breaks a header off. Should the incomplete header be dropped? Otherwise it is text."""
     cdef const uint8_t* name = v.p + h.name_at
     cdef Py_ssize_t n = h.name_n
     if n == 0 or (is_special(v, stop) and is_good(v, c.tools, h.name_at, n)) or tool_index(c.tools, name, n) >= 0:

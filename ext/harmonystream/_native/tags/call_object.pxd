@@ -98,7 +98,7 @@ cdef inline bint object_in_string(const ObjectScan* o) noexcept nogil:
 
 
 cdef inline int object_step(ObjectScan* o, const TagTable* row, uint8_t c) noexcept nogil:
-    """One byte of the object, the first of which is its `{`."""
+    """One byte of the object. The first byte is its `{`."""
     cdef bint stray
     if o.depth == 0:
         o.depth = 1

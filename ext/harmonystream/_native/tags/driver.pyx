@@ -1,5 +1,5 @@
-# The tag machine: how input comes in, is decided, and ends. The states are in
-# tags/text.pyx, pairs.pyx, raw.pyx and wrapped.pyx. The machine runs without the GIL and touches no Python object.
+# The tag machine: how input comes in, is decided, and ends. The states are in tags/text.pyx, pairs.pyx, elements.pyx,
+# raw.pyx, wrapped.pyx and python_calls.pyx. The machine runs without the GIL and touches no Python object.
 #
 # Input that cannot be anything but text of the open sink passes at once. Everything else is looked at in place. What
 # cannot be decided yet stays in Held.input, as bytes with a Mark each, and is looked at again when more has come.

@@ -28,7 +28,7 @@ cdef struct Name:                      # of an element
 # --- looking ahead ----------------------------------------------------------------------------------------------------
 
 cdef int look_said_name(const View* v, const TagTable* row, Py_ssize_t n, Name* name) noexcept nogil:
-    """A name, attributes, and the end of the tag. One of them may say the key."""
+    """A name, attributes, and the end of the tag. An attribute may have the key."""
     cdef Attributes found
     cdef Py_ssize_t x = name.at
     cdef int verdict
@@ -389,7 +389,7 @@ cdef bint step_elements(Stream* s, const Context* c, View* v) noexcept nogil:
 # --- VALUE ------------------------------------------------------------------------------------------------------------
 
 cdef void open_container(Stream* s, const Context* c, View* v, const Name* child) noexcept nogil:
-    """The open element has elements in it, the first of which is here: it is an object or an array."""
+    """The open element contains elements, so it is an object or an array. The first one begins here."""
     cdef Tags* g = &s.tags
     cdef TaggedCall* call = &s.tags.call.tagged
     cdef const MemberKey* item = &c.row.item

@@ -284,7 +284,7 @@ cdef int look_member(const View* v, const Context* c, Tags* g, int found, Py_ssi
 
 cdef bint is_misplaced(const ObjectScan* o, uint8_t ch) noexcept nogil:
     """Between the members of the probed object: a byte that shows that a quote or a brace is missing or doubled? From
-    there on nobody knows what is inside of a string."""
+    there on it is unclear what is inside of a string."""
     if o.depth != 1 or o.in_string or is_json_space(ch) or ch == c',' or ch == c':' or ch == c'}' or ch == c']':
         return False
     return o.expect == X_COLON or o.expect == X_COMMA or (o.expect == X_KEY and not begins_key(o, ch))
@@ -464,7 +464,7 @@ cdef int look_key(const View* v, const Context* c, const Stream* s, Py_ssize_t i
 
 
 cdef bint is_odd(const View* v, const Key* key) noexcept nogil:
-    """Has it what parts attributes?"""
+    """Does it contain what separates attributes?"""
     cdef Py_ssize_t i
     for i in range(key.at, key.at + key.n):
         if v.p[i] == c'"' or v.p[i] == c"'" or v.p[i] == c'=':
@@ -474,8 +474,8 @@ cdef bint is_odd(const View* v, const Key* key) noexcept nogil:
 
 cdef int look_pair(const View* v, const Context* c, const Stream* s, Py_ssize_t i, int k, Py_ssize_t origin,
                    Key* key) noexcept nogil:
-    """The key after the opener k, at i, and the same once more. Where it is not what the row says, attributes may say
-    it."""
+    """Reads the key after the opener k at i, also if the model wrote the opener several times. If the key is not in the
+    row's form, it may be in attributes."""
     cdef const Literal* opener = &c.row.literals[k]
     cdef Py_ssize_t x, n = limit(v, origin)
     cdef Attributes found
@@ -712,8 +712,8 @@ cdef int look_value_follow(const View* v, const TagTable* row, Py_ssize_t i, Py_
 
 cdef int look_left(const View* v, const Context* c, const Stream* s, Py_ssize_t i, Py_ssize_t origin,
                    bint noise) noexcept nogil:
-    """Is the call left after a closer that ends at i? It is if none of its markers comes any more before a stop,
-    another call or the end. noise: or the next one shows that what stands before it is not part of a value."""
+    """Is the call over after the closer that ends at i? It is if none of its markers comes before a stop, another call
+    or the end. noise: it is also over if the next marker shows that the text before it is not part of a value."""
     cdef const TagTable* row = c.row
     cdef Py_ssize_t x = i, n = limit(v, origin)
     cdef uint64_t others = row.roles[SECTION_OPEN] | row.roles[CALL_OPEN] | row.roles[STOP]

@@ -12,7 +12,7 @@ cdef enum:
 
 
 cdef inline bint is_rare(const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    """Has a marker a bar, `|` or U+FF5C, as control tokens have? Nobody mentions it by chance."""
+    """Has a marker a bar, `|` or U+FF5C, as control tokens have? Such a marker is not written by chance."""
     cdef Py_ssize_t i
     for i in range(n):
         if p[i] == c'|' or (i + 2 < n and memcmp(p + i, b"\xef\xbd\x9c", 3) == 0):

@@ -63,7 +63,7 @@ cdef inline int look_quoted_key(const View* v, const TagTable* row, Py_ssize_t i
         if is_special(v, x) or v.p[x] < 32 or v.p[x] == 127 or (quote and v.p[x] == c'\\') or x - at[0] == NAME_CAP:
             return NO
         if row.first[v.p[x]] & (row.calls | row.roles[STOP]) & (~row.by_id if v.marks != NULL else ~<uint64_t>0):
-            return NO                                      # what may end the call is no key
+            return NO                                      # what may end the call is not a key
         x += 1
     size[0] = x - at[0]
     if verdict == MORE:

@@ -159,7 +159,7 @@ cdef bint unwrap(Stream* s, const Context* c) noexcept nogil:
 
 
 cdef void flush_value(Stream* s, const Context* c) noexcept nogil:
-    """Write what has come of the value, as far as its type is known."""
+    """Writes the part of the value that has come, if its type is known."""
     cdef Tags* g = &s.tags
     cdef TaggedCall* call = &s.tags.call.tagged
     cdef Out* o = c.out

@@ -132,8 +132,8 @@ cdef void close_all(Stream* s, const Context* c) noexcept nogil:
 
 
 cdef void end_at_marker(Stream* s, const Context* c, View* v, int k) noexcept nogil:
-    """The marker k here ends the call. A stop cuts the value that it is in, and any marker a string: nobody knows where
-    that should have ended."""
+    """The marker k here ends the call. A stop cuts the value that it is in. Any marker cuts an open string, because the
+    string's end is unknown."""
     cdef bint complete = s.tags.call.python.expect != P_STRING and (
         c.row.literals[k].role != STOP or is_between(&s.tags))
     flush_pending(s, c.out)
@@ -181,8 +181,8 @@ cdef void drop_byte(Stream* s, const Context* c, View* v, uint8_t code) noexcept
 
 
 cdef bint step_closer(Stream* s, const Context* c, View* v) noexcept nogil:
-    """A bracket closes what it belongs to; what is open inside of that closes before. If it belongs to nothing, it is
-    one too many, or stands for another."""
+    """A bracket closes what it belongs to; what is open inside of that closes before. If nothing of its kind is open,
+    it is extra, or a typo for another bracket."""
     cdef PythonCall* call = &s.tags.call.python
     cdef uint8_t ch = v.p[v.i]
     cdef int bracket = P_TUPLE if ch == c')' else P_ARRAY if ch == c']' else P_OBJECT, on
@@ -204,7 +204,7 @@ cdef bint step_closer(Stream* s, const Context* c, View* v) noexcept nogil:
         note(s, D_IGNORED_TEXT if call.brackets == 0 and not ends else D_CALL_SYNTAX, s.position)
         if s.error:
             return True
-    # where a value follows, or what is not in a bracket ends with one, nobody knows where that bracket was
+    # if a value follows, or what is not in a bracket ends with one, the place of that bracket is unknown
     s.tags.unread |= on == YES or on == LEFT or (on == KEY_NEXT and not (closes or call.brackets or call.after_bracket))
     if ends and call.brackets == 0:
         end_wrapped(s, c, s.position, True, True)
@@ -433,7 +433,7 @@ cdef bint step_after_value(Stream* s, const Context* c, View* v) noexcept nogil:
 
 
 cdef bint step_colon(Stream* s, const Context* c, View* v) noexcept nogil:
-    """After an object's key. Without a colon nobody knows what belongs to what."""
+    """After an object's key. Without a colon the key's value is unknown."""
     if v.p[v.i] == c':':
         write_at(s, c, b": ", s.position)
         s.tags.call.python.expect = P_VALUE

@@ -21,7 +21,7 @@ cdef struct Reader:
     const uint8_t* p
     Py_ssize_t i, n
     Buffer* out                # where a Python literal is written as JSON; NULL: the text is JSON, and only checked
-    Buffer stack               # what closes each open container; '(' for a tuple without a comma yet: (1) is no tuple
+    Buffer stack               # what closes each open container; '(' for a tuple without a comma: (1) is not a tuple
     bint no_memory
 
 

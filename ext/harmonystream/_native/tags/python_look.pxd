@@ -18,7 +18,7 @@ cdef enum PythonExpect:
     P_COLON                            # what comes after a key
     P_AFTER                            # what comes after a value
     P_STRING                           # inside of quotes
-    P_EXPRESSION                       # inside of what is no literal: its text is a string
+    P_EXPRESSION                       # inside of what is not a literal: its text is a string
     P_NOISE                            # inside of what is dropped
 
 cdef enum PythonBracket:               # in the stack
@@ -254,9 +254,13 @@ cdef inline int look_call_on(const View* v, const Stream* s, const Context* c, P
 
 cdef inline int look_on(const View* v, const Stream* s, const TagTable* row, Py_ssize_t* x, Py_ssize_t n,
                         uint64_t markers, const ToolTable* lines, int* hit) noexcept nogil:
-    """In the open string, from *x on: what comes first? GOES_ON: what closes the string, and after it what may follow a
-    string, which is before *x then. YES: one of these markers, which counts. MORE: the input up to n has neither.
-    lines: NULL, or the tools whose calls, in an array that begins a line, show that the string is over: NO."""
+    """In the open string, from *x on: what comes first?
+
+    GOES_ON  the string's closer, and after it what may follow a string; *x is after the closer then
+    YES      one of these markers, and it counts; its number is in *hit
+    NO       a newline and an array of calls of the tools in `lines`, so the string is over; not if `lines` is NULL
+    MORE     the input up to n has none of these
+    """
     cdef Py_ssize_t stop = 0, after
     cdef int verdict
     while x[0] < n:
@@ -289,8 +293,9 @@ cdef inline int look_on(const View* v, const Stream* s, const TagTable* row, Py_
 
 cdef inline int look_left_call(const View* v, const Stream* s, const TagTable* row, Py_ssize_t x, Py_ssize_t origin,
                                bint in_line) noexcept nogil:
-    """After a string, and what closes the call, at x: prose. Or does the string go on? It does if what closes it comes
-    before the closer of the section. in_line: no newline shows that the call is over."""
+    """At x is text, after a string and the call's closer. Is the call over? It is not if the string's closer comes
+    before the closer of the section, because the string goes on then. in_line: no newline shows that the call is
+    over."""
     cdef uint64_t markers = row.roles[STOP] | row.roles[SECTION_OPEN] | row.roles[SECTION_CLOSE]
     cdef int k = -1, verdict = GOES_ON
     cdef bint goes_on = False
@@ -490,9 +495,13 @@ cdef inline int look_spread(const View* v, const Stream* s, const Context* c, Py
 
 cdef inline int look_lost_from(const View* v, const Stream* s, const TagTable* row, Py_ssize_t x,
                                const ToolTable* lines) noexcept nogil:
-    """In a string, at what could end the call: is the string's end missing? It is not if from x on what closes the
-    string comes, and after that what may follow a string. lines: NULL at a closer, which counts if nothing of that is
-    seen within the look-ahead; the tools at a newline, which does not."""
+    """In a string, at x, after what could end the call: is the string's end missing?
+
+    NO   from x on the string's closer comes, and after it what may follow a string
+    YES  a marker comes first, or an array of calls in its own line; or the input ends and is not cut
+    MORE not known yet; if the look-ahead is full, YES at a closer and NO at a newline
+
+    lines: NULL at a closer; the tools at a newline."""
     cdef int k = -1, verdict
     verdict = look_on(v, s, row, &x, limit(v, v.i), row.roles[STOP] | row.roles[SECTION_OPEN], lines, &k)
     if verdict != MORE:

@@ -284,7 +284,7 @@ cdef int check_held(Stream* s, const Held* held) except -1:
     if s.tags.special != has_special(&held.marks):
         refuse("its held input is in no possible state")
     if held.value.n and s.value_mode == NO_VALUE and s.state != WRAPPED:
-        refuse("it holds a value and has none")
+        refuse("it holds a value, and no value is open")
     if held.value.n:
         try:
             (<const char*>held.value.p)[:held.value.n].decode()

@@ -13,8 +13,8 @@ cdef void read_backquotes(Tags* g, const uint8_t* p, Py_ssize_t n) noexcept nogi
 
 
 cdef inline bint is_text_open(const Stream* s, const Held* held) noexcept nogil:
-    """May more text be looked at by itself? All shortcuts for text ask this. It may not where the bytes before
-    it, or its place, decide what it is."""
+    """May new text be read without the bytes before it? All shortcuts for text ask this. It may not if these bytes, or
+    its place, decide what it is."""
     return s.state == TEXT and held.input.n == 0 and not s.tags.at_start and not s.parted >> s.sink & 1
 
 
@@ -32,7 +32,7 @@ cdef inline bint is_blank(const uint8_t* p, Py_ssize_t n) noexcept nogil:
 
 
 cdef inline void note_spoken(Stream* s, const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    """The text of the sink has these n bytes."""
+    """Notes that the sink has text, if these n bytes are not blank."""
     if not s.spoken >> s.sink & 1 and not is_blank(p, n):
         s.spoken |= 1 << s.sink
 
@@ -48,7 +48,7 @@ cdef inline uint8_t line_after(uint8_t before, const uint8_t* p, Py_ssize_t n) n
 
 
 cdef inline void read_line(Tags* g, const uint8_t* p, Py_ssize_t i, Py_ssize_t n) noexcept nogil:
-    """Has the line after the bytes i to n only what may come before a fence?"""
+    """After the bytes i to n, does the line have only what may come before a fence?"""
     while n > i and may_lead(p[n - 1]):
         n -= 1
     if n > i:

@@ -110,7 +110,7 @@ cdef void part_text(Stream* s, const Context* c, View* v) noexcept nogil:
 
 
 cdef void put_text_to(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcept nogil:
-    """Text up to `to`, of which a newline run at the end waits."""
+    """Writes text up to `to`. Newlines at its end are held."""
     cdef Py_ssize_t e = to
     if s.tags.seam:
         if v.p[v.i] == c'\n' and s.tags.seam == SPLIT:
@@ -418,7 +418,7 @@ cdef int look_mention(Stream* s, const View* v, const TagTable* row, int k) noex
 
 
 cdef void pass_drop(Stream* s, const Context* c, View* v, Py_ssize_t n) noexcept nogil:
-    """A marker that means nothing: of the newlines on its two sides, those before it stay."""
+    """Drops a marker that means nothing. The newlines before it are kept, and those after it are dropped."""
     if s.trim and s.tags.seam == NO_SEAM and (s.tags.line_start == LINE_BEGINS or s.tags.newlines > 0):
         s.tags.seam = SEAM
     flush_pending(s, c.out)
@@ -489,7 +489,7 @@ cdef void step_answer(Stream* s, const Context* c, View* v, Py_ssize_t n) noexce
 
 
 cdef bint step_text_marker(Stream* s, const Context* c, View* v, int k) noexcept nogil:
-    """The live marker k is here. False: whether it counts is not known yet."""
+    """Handles the marker k. Returns False if more input is needed."""
     cdef Tags* g = &s.tags
     cdef int role = c.row.literals[k].role, verdict
     cdef Py_ssize_t n = c.row.literals[k].n

@@ -57,7 +57,7 @@ cdef inline uint8_t named_type(const uint8_t* p, Py_ssize_t n) noexcept nogil:
 cdef inline int look_type(const View* v, const TagTable* row, Py_ssize_t n, Py_ssize_t origin,
                           Py_ssize_t* stop, uint8_t* typed) noexcept nogil:
     """After a key's end, at *stop: is there a type between its tags? Then *stop moves after them. NO: there is half of
-    one, so the key is none."""
+    one, so it is not a key."""
     cdef uint64_t others = (row.follow_value | row.roles[KEY_END] | row.roles[VALUE_OPEN] | row.roles[VALUE_CLOSE]
                             | row.roles[TYPE_OPEN])
     cdef Py_ssize_t at, x = skip_ws(v, stop[0], n)

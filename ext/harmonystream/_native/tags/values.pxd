@@ -4,8 +4,8 @@ from libc.stdint cimport uint8_t
 from harmonystream._native.core.types cimport Buffer
 
 cdef enum:
-    # bytes of a literal, where strings are allowed, and of ws before JSON, where nothing is declared: nobody waits for
-    # the end of a longer text
+    # bytes of a literal, where strings are allowed, and of ws before JSON, where nothing is declared: longer text is
+    # written before its end comes
     LITERAL_CAP = 64
 
 cdef int value_json(const uint8_t* p, Py_ssize_t n, int types, bint untyped_json, Buffer* out) noexcept nogil

@@ -63,7 +63,7 @@ cdef inline bint is_word(const uint8_t* p, Py_ssize_t n, const char* word) noexc
 
 
 cdef inline bint streams_as_string(int types) noexcept nogil:
-    """A value of these types is a string unless it is a short literal: nobody has to wait for its end."""
+    """A value of these types is a string unless it is a short literal, so it is written before its end comes."""
     return types & TYPE_STRING != 0 and types & (TYPE_OBJECT | TYPE_ARRAY) == 0
 
 
@@ -96,7 +96,7 @@ cdef int first_byte(const uint8_t* p, Py_ssize_t n) noexcept nogil:
 
 
 cdef bint json_prefix(const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    """Could this, or a longer text that begins so, be JSON? Its first byte tells, and all of a word."""
+    """Could this, or a longer text that begins so, be JSON? The first byte decides, or a whole word."""
     cdef int first = first_byte(p, n)
     return (first == -1 or first == c'"' or first == c'[' or first == c'{' or first == c'-' or c'0' <= first <= c'9'
             or literal_prefix(p, n, TYPE_STRING | TYPE_NULL | TYPE_BOOLEAN))

@@ -32,7 +32,7 @@ cdef void put_decoded(Stream* s, const Context* c, uint32_t code, int64_t at) no
 
 
 cdef void flush_surrogate(Stream* s, const Context* c) noexcept nogil:
-    """The high half that waited stays alone."""
+    """The held high surrogate has no low one."""
     cdef WrappedCall* call = &s.tags.call.wrapped
     if call.surrogate != NO_SURROGATE:
         put_decoded(s, c, 0xFFFD, s.position)
@@ -92,7 +92,7 @@ cdef void pass_string(Stream* s, const Context* c, View* v, Py_ssize_t to) noexc
 
 
 cdef void pass_scalar(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcept nogil:
-    """A bare value: `null` is nothing, so its letters wait."""
+    """A bare value. `null` is not written, so its letters are held."""
     cdef Tags* g = &s.tags
     cdef WrappedCall* call = &s.tags.call.wrapped
     while v.i < to and call.passing == PASS_SCALAR:
@@ -167,13 +167,13 @@ cdef void put_literal(Stream* s, const Context* c) noexcept nogil:
 # --- members that may be arguments ------------------------------------------------------------------------------------
 
 cdef void drop_members(Stream* s, const Context* c) noexcept nogil:
-    """What was held is not read."""
+    """Drops the held value, which is not read."""
     s.tags.unread = 1
     c.out.held.value.n = 0
 
 
 cdef void bound_held(Stream* s, const Context* c) noexcept nogil:
-    """More than may be held: of members it is dropped, arguments pass as they are."""
+    """The value is longer than may be held. A member is dropped; arguments pass as they are."""
     cdef WrappedCall* call = &s.tags.call.wrapped
     cdef Buffer* held = &c.out.held.value
     if s.value_mode != HELD or held.n <= c.out.held.cap:
@@ -201,7 +201,7 @@ cdef bint may_be_argument(const Stream* s, const Context* c) noexcept nogil:
 
 
 cdef void open_member(Stream* s, const Context* c, int64_t at, bint known) noexcept nogil:
-    """A member's value begins at `at`, which is an argument if no arguments come. known: the row knows its key."""
+    """A member's value begins at `at`. It is an argument if no `arguments` come. known: the row has its key."""
     cdef Tags* g = &s.tags
     cdef WrappedCall* call = &s.tags.call.wrapped
     cdef Buffer* held = &c.out.held.value
@@ -224,7 +224,7 @@ cdef void open_member(Stream* s, const Context* c, int64_t at, bint known) noexc
 
 
 cdef void write_members(Stream* s, const Context* c, bint closed) noexcept nogil:
-    """The call is over. If no arguments came, the other members are these. closed: the last of them is whole."""
+    """The call is over. If no `arguments` came, the other members are the arguments. closed: the last one is whole."""
     cdef Tags* g = &s.tags
     cdef Buffer* held = &c.out.held.value
     if held.n == 0:
@@ -247,13 +247,13 @@ cdef void write_members(Stream* s, const Context* c, bint closed) noexcept nogil
 
 
 cdef bint is_part_unread(const Stream* s) noexcept nogil:
-    """Where the object ends: is something in it that is not read, or is a member missing?"""
+    """At the object's end: does it have a part that is not read, or is a member missing?"""
     cdef const ObjectScan* o = &s.tags.call.wrapped.object
     return o.stray or o.expect in (X_IN_KEY, X_COLON, X_VALUE) or (o.expect == X_KEY and not s.tags.call.wrapped.arguments_found)
 
 
 cdef void end_object(Stream* s, const Context* c, int64_t at, bint stopped) noexcept nogil:
-    """The call ends before the byte at `at`. stopped: by a stop, or in a string, whose end is missing."""
+    """The call ends before the byte at `at`. stopped: a stop ended it, or it ended in a string without an end."""
     cdef ObjectScan* o = &s.tags.call.wrapped.object
     s.tags.unread |= is_part_unread(s)
     write_members(s, c, o.expect in (X_KEY, X_COMMA, X_OVER))
@@ -279,7 +279,7 @@ cdef void note_stray(Stream* s, const Context* c, View* v, Py_ssize_t x, uint8_t
 
 
 cdef int alias_member(WrappedCall* call, uint8_t ch) noexcept nogil:
-    """What the member is whose value begins with ch, because it may hold the name, or an object with the call."""
+    """Decides what the member is: its value begins with ch, and may be the name, or an object with the call."""
     cdef ObjectScan* o = &call.object
     if o.nth != call.name_nth:
         return OTHER_MEMBER
@@ -290,7 +290,7 @@ cdef int alias_member(WrappedCall* call, uint8_t ch) noexcept nogil:
 
 
 cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int found, uint8_t expect) noexcept nogil:
-    """What the byte at x did to the object. expect: what was expected there."""
+    """Handles the change of the object by the byte at x. expect: what was expected there."""
     cdef Tags* g = &s.tags
     cdef WrappedCall* call = &s.tags.call.wrapped
     cdef int64_t at
@@ -386,8 +386,8 @@ cdef int look_object_end(const View* v, Stream* s, const TagTable* row, Py_ssize
                          int* hit) noexcept nogil:
     """Does the marker at x end the object, though its closing brace is missing?
 
-    A marker in a string is data, unless it is at the start of a line, because JSON's strings have no line ends, or
-    unless what follows shows that the string ended there. before: the JsonEnds before x.
+    A marker in a string is data, with two exceptions. It is at the start of a line, because JSON's strings have no line
+    ends. Or the text after it shows that the string ended there. before: the JsonEnds before x.
     """
     cdef const WrappedCall* call = &s.tags.call.wrapped
     cdef uint64_t markers = row.around_closes | row.roles[STOP]
@@ -410,7 +410,7 @@ cdef int look_object_end(const View* v, Stream* s, const TagTable* row, Py_ssize
 
 
 cdef int look_quoted_opener(const View* v, Stream* s, const TagTable* row, Py_ssize_t x) noexcept nogil:
-    """Is an outer opener at x, in a string? Then a closer in it is one, too. Only MORE matters to the caller."""
+    """Notes an outer opener in a string, so that a closer in the string is text. The caller uses only MORE."""
     cdef const WrappedCall* call = &s.tags.call.wrapped
     cdef int k = -1, verdict = NO
     if call.object.in_string and not call.object.escape and not call.quoted_call:
@@ -421,7 +421,7 @@ cdef int look_quoted_opener(const View* v, Stream* s, const TagTable* row, Py_ss
 
 
 cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
-    """As far as the object goes, or to the end of the view."""
+    """Reads to the end of the object, or of the view."""
     cdef WrappedCall* call = &s.tags.call.wrapped
     cdef const TagTable* row = c.row
     cdef Tags* g = &s.tags
@@ -544,7 +544,7 @@ cdef bint step_special(Stream* s, const Context* c, View* v) noexcept nogil:
 # --- AFTER ------------------------------------------------------------------------------------------------------------
 
 cdef bint step_next_call(Stream* s, const Context* c, View* v) noexcept nogil:
-    """After a call: does another begin here, directly, or in an array of its own, or after a comma?"""
+    """After a call: does another one begin here, directly, in an array of its own, or after a comma?"""
     cdef Tags* g = &s.tags
     cdef CallHeader h
     cdef bint apart = v.p[v.i] == c',' or v.p[v.i] == c'['
@@ -576,7 +576,7 @@ cdef bint step_next_call(Stream* s, const Context* c, View* v) noexcept nogil:
 
 
 cdef int look_fence_end(const View* v, const TagTable* row) noexcept nogil:
-    """The end of a Markdown fence, and the closer after an object?"""
+    """Does a Markdown fence end here, with the closer after an object?"""
     cdef int verdict = NO if row.lacks_closer or is_special(v, v.i) else backquotes(v, v.i, v.n)
     return look_follow(v, row, v.i + 3, v.i, row.around_closes) if verdict == YES else verdict
 

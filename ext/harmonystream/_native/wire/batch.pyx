@@ -164,7 +164,7 @@ cdef class Batch(Slots):
         if step.fault == NO_EMITTER:
             raise ValueError(f"slot {number} has no emitter: add() one, instead of open()")
         if step.fault == HAS_EMITTER:
-            raise ValueError(f"slot {number} has an emitter, which must see what comes of its ids: feed_sse()")
+            raise ValueError(f"slot {number} has an emitter: use feed_sse()")
         try:
             if step.fault == WRONG_STAGE:
                 (<SseWriter>self.emitters[number]).check(BYTES)
@@ -188,7 +188,7 @@ cdef class Batch(Slots):
         return Columns(self.step.rows, block, self.others() if self.step.others else {})
 
     cdef dict others(self):
-        """The events of the rows that are no deltas, by row."""
+        """The events of the rows that are not deltas, by row."""
         cdef dict others = {}
         cdef const Holder* holder
         cdef Py_ssize_t i, k = 0, row = 0

@@ -238,7 +238,7 @@ cdef inline bint plain_record(const Context* c, uint32_t tid, uint8_t kind, uint
     return True
 
 
-# --- what comes of it ---
+# --- columns ---
 
 cdef void step_columns(Step* step, Out* out) noexcept nogil:
     """Writes the columns one after the other, the widest first, so that each is aligned. The text comes last."""

@@ -34,7 +34,7 @@ cdef class Block:
 
     def __getbuffer__(self, Py_buffer* view, int flags):
         if self.p == NULL:
-            raise BufferError("this block is empty: Batch.feed_sse() makes those that are not")
+            raise BufferError("this block is empty")
         if flags & PyBUF_WRITABLE:
             raise BufferError("it is read-only")
         view.obj = self

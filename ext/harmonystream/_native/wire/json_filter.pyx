@@ -37,7 +37,7 @@ cdef const char* LARGEST = b"1.7976931348623157e+308"
 
 
 cdef inline bint is_word(uint8_t c) noexcept nogil:
-    """Goes on a scalar, or spoils it."""
+    """Does this byte continue a scalar, or make it invalid?"""
     return c'0' <= c <= c'9' or c'a' <= (c | 0x20) <= c'z' or c == c'-' or c == c'+' or c == c'.'
 
 

@@ -1,4 +1,4 @@
-# The signature of a block of reasoning, where nobody has given another.
+# The signature of a block of reasoning, used if the caller gives none.
 
 from libc.stdint cimport uint8_t
 from harmonystream._native.core.types cimport Buffer

@@ -1,5 +1,5 @@
-# The signature of a block of reasoning, where nobody has given another: clients keep a block only if it has one. It is
-# a hash of 64 bits, spread to 32 bytes, as base64. Nobody can verify anything with it.
+# The signature of a block of reasoning, used if the caller gives none: clients keep a block only if it has one. It is
+# a hash of 64 bits, spread to 32 bytes, as base64. It cannot be used to verify anything.
 
 from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memcpy

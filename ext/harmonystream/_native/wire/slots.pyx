@@ -285,13 +285,13 @@ cdef class Slots:
 
 
 cdef inline void* aligned(void* block) noexcept:
-    """Where the first line of memory in it begins."""
+    """The first address in the block that is aligned to a cache line."""
     cdef size_t begin = <size_t>block
     return <void*>(begin + (64 - begin % 64) % 64)
 
 
 cdef void unslotted(Slot* slot, Holder* holder) noexcept:
-    """It is free. The slot holds its parser itself, because the collector empties the lists of garbage."""
+    """Makes the slot free. A slot owns a reference to its parser: the garbage collector may clear lists first."""
     cdef Parser parser
     if slot.s != NULL:
         parser = <Parser>holder.parser
@@ -304,7 +304,7 @@ cdef void unslotted(Slot* slot, Holder* holder) noexcept:
 
 
 cdef bint equal_programs(Program one, Program other) except -1:
-    """Threads that compile a format at the same time, or after it has been forgotten, have each their own."""
+    """Do both read the same format? It may have been compiled twice, so this compares fingerprints."""
     return one is other or (one.fingerprint == other.fingerprint and one.format == other.format)
 
 
@@ -313,7 +313,7 @@ cdef int numbers_take(Ids* out, object given, str name) except -1:
         return ids_take(out, given)
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{name}, which are taken as ids are: {error}") from None
+        raise kind(f"{name}: {error}") from None
 
 
 cdef list numbers_of(object slots):

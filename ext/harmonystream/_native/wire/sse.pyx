@@ -32,14 +32,14 @@ DEBUG = bool(DEBUG_BUILD)
 cdef enum:
     LONG = 4096                        # bytes of a token that is rare enough to go the long way
     MOST_TOKENS = 1 << 30              # of a usage that is plain
-    TYPES = 64                         # of what is asked of calls: Python decides more than their ids
+    TYPES = 64                         # a question about calls: Python decides their types and fields, too
 
 
 cdef tuple REFUSALS = (
-    "this stream has not started: start() comes first",
-    "this stream has started and is bytes: start() comes once, events() is for one that is dicts from its beginning",
-    "this stream has started and is dicts: go on with events()",
-    "this stream has raised in the middle of something: error() is what can still end it",
+    "this stream has not started: call start() first",
+    "this stream writes bytes and has started: call start() once; events() is for streams that began with events()",
+    "this stream writes dicts and has started: go on with events()",
+    "this stream raised an error halfway: only error() can end it",
     "this stream has ended: make another one",
 )
 
@@ -54,13 +54,17 @@ cdef class SseWriter:
 
     The base of all emitters: feeds a parser, and writes its records by the templates of an API.
 
-    A subclass has what is asked of it: _answer_call(event, index, item), what a call is: the variant of its item, its
-    name, its id, more fields as JSON, the id of its item, and what its arguments pass, or None. _answer_item(kind,
-    item), the id of an item of text. _answer_end(kind, text, name), for the item that ends: its seal, and the logprobs
-    of its text, twice, as JSON. _answer_tokens(start, stop, last), the logprobs and ids of these tokens as JSON, and
-    _tokens_written(delta, used), whether they were sent. _answer_reason(reason, calls), the API's word for it, and what
-    is written beside it. _feed_with(ids, logprobs), the bytes for all that is fed with logprobs, or while `_watched` is
-    set.
+    A subclass defines these methods:
+
+    _answer_call(event, index, item): returns the variant of a call's item, its name, its id, more fields as JSON, the
+    id of its item, and what its arguments pass through, or None.
+    _answer_item(kind, item): returns the id of an item of text.
+    _answer_end(kind, text, name): returns the seal of the item that ends, and the logprobs of its text as JSON, for
+    the event and for the item.
+    _answer_tokens(start, stop, last): returns the logprobs and the ids of these tokens as JSON.
+    _tokens_written(delta, used): learns whether these were sent.
+    _answer_reason(reason, calls): returns the API's word for the reason, and the fields beside it.
+    _feed_with(ids, logprobs): returns the bytes for ids with logprobs, and for all ids while `_watched` is set.
 
     feed(), feed_text(), start, finish and error raise RuntimeError in a second thread, and in a callback that they
     have called.
@@ -149,7 +153,7 @@ cdef class SseWriter:
         another thread.
         """
         # Without a GIL, another thread may write `owner` while it is read here. Only this thread writes its own number,
-        # so the answer is right whatever is read of another one; a word is read whole on all platforms of CPython.
+        # so a stale value of another thread cannot change the answer; a word is read whole on all platforms of CPython.
         cdef Place* place
         cdef unsigned long thread = PyThread_get_thread_ident()
         if not FREE_THREADED:
@@ -305,7 +309,7 @@ cdef class SseWriter:
                 and not self.w.depth):
             tid = plain_token(self.parser, ids)                              # none if it is in a batch
             if tid >= 0 and self.w.frames[self.parser.s.fast] != NULL:
-                # it calls nothing in Python, so nobody can come in until it is done
+                # no Python code runs in it, so no other thread can enter
                 made = self.feed_plain(tid)
                 if made is not None:
                     return made
@@ -397,7 +401,7 @@ cdef class SseWriter:
         return self.usage if self.ends_plainly else ()
 
     cdef bint take_counts(self, object usage) except -1:
-        """Are the API's plain counts all that the usage has? -1 is a count that it has not."""
+        """Does the usage have only plain counts? A missing count becomes -1."""
         cdef int64_t* counts = self.w.counts
         cdef tuple names = self._counts
         cdef Py_ssize_t found = 0
@@ -664,8 +668,8 @@ cdef class SseWriter:
             leave(&parser.busy)
 
     cdef bytes frames_of(self, Out* out):
-        """The frames of what the parser has just read. It stays claimed meanwhile: nobody may change the stream between
-        two records.
+        """The frames of what the parser has just read. It stays claimed meanwhile, so that the stream does not change
+        between two records.
         """
         cdef Parser parser = self.parser
         cdef tuple events
@@ -699,7 +703,7 @@ cdef class SseWriter:
         return self.taken()
 
     cdef int write(self, const Out* out, Py_ssize_t i) except -1:
-        """Appends the frames of a record, and answers what is asked for it."""
+        """Appends the frames of a record. Answers the questions of write_record()."""
         cdef Writer* w = &self.w
         cdef Record r = out.records[i]
         cdef const uint8_t* text = out.text
@@ -965,7 +969,7 @@ cdef uint8_t channel_of(str channel):
 
 
 cdef bint put_event(Out* out, object event, bint cut) except -1:
-    """The event as a record. False: no API has a word for it."""
+    """The event as a record. Returns False if no API sends such an event."""
     cdef Record r
     cdef bytes text = b"", id = b""
     r.flags = r.channel = 0

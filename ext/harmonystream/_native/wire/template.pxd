@@ -12,16 +12,17 @@ cdef enum:
     FIELDS = 16                        # sets of fields: there are at most four
 
 cdef enum:                             # Moment
-    # of an item: what comes before its first delta, the frame of a delta, what comes before its end if it has a seal,
-    # what ends it if it is whole, and if it is cut
-    BEGIN, DELTA, SEALED, END, CUT
-    ITEM, CUT_ITEM                     # what is kept of the item then
+    BEGIN                              # before the first delta of an item
+    DELTA                              # a delta
+    SEALED                             # before the end of an item with a seal
+    END, CUT                           # the end of an item: whole, cut
+    ITEM, CUT_ITEM                     # the item as it is kept: whole, cut
     N_MOMENTS
 
-cdef enum Seal:                        # what the end of an item has of its text
+cdef enum Seal:                        # the seal at the end of an item
     NO_SEAL
-    HASH                               # see signature.pyx
-    ASKED                              # what Python makes of it
+    HASH                               # a hash of its text: see signature.pyx
+    ASKED                              # Python makes it
 
 cdef enum Hole:                        # what follows a piece; the names for Python are in `HOLES`, in this order
     NO_HOLE                            # nothing: it is the last piece
@@ -53,9 +54,9 @@ cdef struct Template:
 cdef struct ResponseTemplates:
     Template of_items[N_MOMENTS][N_DELTAS][VARIANTS]
     Template opening, head, finish
-    Template call_id                   # of a call for which nobody decides it
+    Template call_id                   # used if neither the model nor the caller gives an id
     Template closing, closing_usage    # after `finish`: with counts of tokens, and with a usage as JSON
-    # of a field that two messages have text in: the frame that parts them, and what is kept of it
+    # for a field that has text of two messages: the frame between them, and its text in the item
     Template part[FIELDS]
     Template part_item[FIELDS]
     uint8_t fields[N_DELTAS][VARIANTS] # the fields that a text goes to, as bits
@@ -63,8 +64,8 @@ cdef struct ResponseTemplates:
     int shown                          # calls; -1: all
     bint filtered                      # arguments pass a filter first
     bint no_blank                      # white space alone does not begin content
-    bint counted                       # `closing` has counts of tokens, which nobody knows of text
-    bint functions                     # Python decides what calls of other kinds are
+    bint counted                       # `closing` has counts of tokens; not used for input of text
+    bint functions                     # Python decides about calls that are not functions
 
 cdef struct Filling:                   # the text and the number for the holes
     const uint8_t* text

@@ -35,8 +35,8 @@ cdef Outcome write_record(Writer* w, const Record* r, const uint8_t* text, Buffe
         w.stale[0] = 1
         return WRITTEN
     if r.kind == R_CALL_END and w.open != R_ARGUMENTS:
-        return WRITTEN                                                       # it was not shown
-    if r.kind == R_EMPTY_ARGUMENTS:                                          # what they are is Python's
+        return WRITTEN                                                       # the call is hidden
+    if r.kind == R_EMPTY_ARGUMENTS:                                          # Python has their text
         w.question = 0
         return ASKS
     if asks_end(w):
@@ -222,7 +222,8 @@ cdef inline void take_next(Writer* w) noexcept nogil:
 
 
 cdef bint bind_open(Writer* w) noexcept nogil:
-    """The open item's deltas have a frame. If nothing else is asked of them, tokens find it at once."""
+    """Binds the template of the open item's deltas. Tokens use it directly, unless a question must be answered for
+    each."""
     cdef const Template* delta = &w.templates.of_items[DELTA][w.open][w.variant]
     if delta.pieces == NULL:
         return True

@@ -21,14 +21,14 @@ cdef enum Question:                    # what the writer asks of Python, as bits
     OF_CALL = 2                        # the type, id and fields of a call that begins
     OF_ITEM = 4                        # the id of an item of text that begins
     OF_END = 8                         # the seal of the open item, which will end
-    OF_TEXT = 16                       # what is sent of an argument delta
+    OF_TEXT = 16                       # the text to send for a delta of arguments
 
 cdef enum Value:                       # what fills a hole, and what else Python has answered
     V_NAME, V_CALL_ID, V_ITEM_ID, V_CALL_FIELDS
-    N_NEXT                             # of these there are those of the next item, too
+    N_NEXT                             # the values above exist a second time, for the next item
     V_SEAL = N_NEXT
     V_REASON, V_BESIDE, V_USAGE, V_LOGPROBS, V_IDS, V_ALL, V_ALL_BYTES
-    V_TEXT                             # of a delta, or of the rest of a call, as Python has made it
+    V_TEXT                             # Python's text for a delta, or for the rest of a call
     N_VALUES
 
 cdef enum Count:
@@ -36,13 +36,13 @@ cdef enum Count:
     N_COUNTS
 
 cdef struct Writer:
-    # What a plain token reads and writes comes first. frames: of the deltas of each kind that need nothing but to be
-    # filled; NULL: write_record() must see them.
+    # What a plain token reads and writes comes first. frames: by kind, the template of a delta if it only has to be
+    # filled; NULL if write_record() must see the deltas.
     const Template* frames[N_DELTAS]
-    Buffer text                        # of the open item, JSON-escaped; or white space that waits: see hold_blank()
+    Buffer text                        # of the open item, JSON-escaped; or held white space: see hold_blank()
     Filter* filter                     # of arguments; NULL: there was no call
     int64_t number                     # the next frame's
-    uint8_t drops[N_DELTAS]            # by kind: is a delta's text no longer kept when it is in its frame?
+    uint8_t drops[N_DELTAS]            # by kind: is a delta's text dropped when it is in its frame?
     uint8_t filtered                   # the open call's arguments pass the filter
     uint8_t stage
     uint8_t open, variant              # the kind of the open item (0: none), and its channel or type of call
@@ -54,19 +54,19 @@ cdef struct Writer:
     int depth                          # calls that are inside: a verb, and what its callback has called
     char busy                          # on a free-threaded Python: a thread is inside
     unsigned long owner                # that thread; with a GIL it counts only while `depth` is not 0
-    # from here on, what no token of an open item reads
+    # the fields from here on are not read for a token of an open item
     const ResponseTemplates* templates
-    char* stale                        # the parser's flag: its names of the open message are not up to date
+    char* stale                        # points to the parser's flag: its names of the open message are outdated
     uint8_t channel                    # of the open message
     uint8_t has_text                   # has the open message?
     uint8_t fields_now, fields_before  # bits of fields: that have text of this message, of earlier ones
     uint8_t trims                      # the parser writes a newline between texts around a call
     uint8_t cut                        # a message that no token ends is cut: see ResponsesStream
-    uint8_t blank                      # white space waits for what makes it an item: see hold_blank()
-    uint8_t keeps_none                 # nothing is kept of an item after its end
-    uint8_t question, answered         # what is asked, and what is answered for the record that is written
-    uint8_t asks                       # questions that are always asked
-    uint8_t through                    # the open call's arguments are sent as Python makes them
+    uint8_t blank                      # `text` holds white space that does not begin an item yet: see hold_blank()
+    uint8_t keeps_none                 # items are not kept after their end
+    uint8_t question, answered         # bits: the open question; the questions already answered for this record
+    uint8_t asks                       # bits: the questions of each record
+    uint8_t through                    # Python makes what is sent of the open call's arguments
     uint8_t next_variant, next_through # of a call that begins, if Python has decided them
     uint8_t used                       # a frame with the logprobs or ids of the record was written
     int32_t items, calls               # that have begun, and are shown

@@ -1,4 +1,4 @@
-"""Guide 2, function calling of a chat application: its example, and rows 2.7 and 2.8."""
+"""Function calls in a chat application: a tool for some requests, wrong arguments, streams, a server of completions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CALL = call("getWeather", '{"location": "Sacramento"}')
 
 
 def registered() -> tuple[hs.Tools, list[str]]:
-    """The guide's tool: offered for quiet generations alone, required, and its argument is looked at before use."""
+    """A tool that is only offered for quiet generations and is required. Its argument is checked before use."""
     asked: list[str] = []
 
     def get_weather(location: str) -> str:
@@ -44,7 +44,7 @@ def registered() -> tuple[hs.Tools, list[str]]:
     ), asked
 
 
-def test_2_4_the_example_of_the_guide():
+def test_a_weather_tool_runs_and_listeners_hear_of_it():
     assert hs.agent.supports_tools("hermes")
     tools, asked = registered()
     heard: list[Any] = []
@@ -54,7 +54,7 @@ def test_2_4_the_example_of_the_guide():
     assert tools.offered({"type": "quiet"}).choice("chat") == {"type": "function", "function": {"name": "getWeather"}}
 
 
-def test_2_2_another_kind_of_generation_is_not_offered_the_tool():
+def test_another_kind_of_generation_is_not_offered_the_tool():
     tools, asked = registered()
     engine = Scripted([CALL])
     end = end_of(run(engine, tools, QUESTION, request={"type": "normal"}))
@@ -63,14 +63,14 @@ def test_2_2_another_kind_of_generation_is_not_offered_the_tool():
 
 
 @pytest.mark.parametrize("arguments", ["{}", '{"location": 5.5.5}', '{"place": "x"}', '"Sacramento"'])
-def test_2_5_arguments_that_the_model_got_wrong_are_not_used(arguments):
+def test_arguments_that_the_model_got_wrong_are_not_used(arguments):
     tools, asked = registered()
     end = end_of(run(Scripted([call("getWeather", arguments)], ["?"]), tools, QUESTION, request={"type": "quiet"}))
     assert asked == []
     assert json.loads(end.messages[1]["content"])["kind"] in ("incomplete_call", "invalid_json", "invalid_arguments")
 
 
-def test_2_7_calls_are_part_of_a_stream():
+def test_calls_are_part_of_a_stream():
     """Streamed requests cannot call functions there. Here a call is there before the stream has ended."""
     tools, _ = registered()
     stream = hs.ChatStream("hermes", tools=tools, id="c", model="m", created=1)
@@ -79,7 +79,7 @@ def test_2_7_calls_are_part_of_a_stream():
     assert b'"finish_reason":"tool_calls"' in stream.finish("stop")
 
 
-def test_2_8_a_server_that_only_completes_text_calls_functions():
+def test_a_server_that_only_completes_text_calls_functions():
     script = [event({"choices": [{"index": 0, "text": char, "finish_reason": None}]}) for char in CALL]
     script += [event({"choices": [{"index": 0, "text": "", "finish_reason": "stop"}]}), DONE]
     tools, asked = registered()

@@ -1,4 +1,4 @@
-"""Guide 1, the prompts: its conversation of two questions in each family, without a template file."""
+"""Prompts of open models: a conversation of two questions in each family, without a template file."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ MESSAGES: list[dict[str, Any]] = [
     {"role": "tool", "content": '{"temperature": 15}'},
     {"role": "tool", "content": '{"temperature": 19}'},
 ]
-"""As the guide has them: calls without ids, thoughts in the text, and tools that are not wrapped."""
+"""Calls have no ids, thoughts are in the text, and tools are not wrapped."""
 LAST_TURN = {
     "Qwen/Qwen3-8B": (
         "<|im_start|>user\nThanks! What about Boston and Paris?<|im_end|>\n<|im_start|>assistant\n"
@@ -112,7 +112,7 @@ def prompt(model: str, messages: list[dict[str, Any]] = MESSAGES) -> hs.prompts.
 
 
 @pytest.mark.parametrize("model", LAST_TURN)
-def test_1_4_the_conversation_of_the_guide_in_each_family(model: str) -> None:
+def test_a_conversation_in_each_family(model: str) -> None:
     text = prompt(model).text
     assert text.endswith(LAST_TURN[model])
     before = text.removesuffix(LAST_TURN[model])
@@ -123,7 +123,7 @@ def test_1_4_the_conversation_of_the_guide_in_each_family(model: str) -> None:
 
 
 @pytest.mark.parametrize("model", LAST_TURN)
-def test_1_4_what_the_prompt_shows_of_a_call_is_read_as_that_call(model: str) -> None:
+def test_what_the_prompt_shows_of_a_call_is_read_as_that_call(model: str) -> None:
     """The model copies what it sees: the prompt's own last turn, as output, has both calls."""
     asked = prompt(model, MESSAGES[:6])
     text = prompt(model, MESSAGES[:7]).text.removeprefix(asked.text)
@@ -135,7 +135,7 @@ def test_1_4_what_the_prompt_shows_of_a_call_is_read_as_that_call(model: str) ->
     assert json.loads(f"[{arguments.replace('}{', '},{')}]") == [{"location": "Boston"}, {"location": "Paris"}]
 
 
-def test_1_4_how_each_family_describes_a_tool() -> None:
+def test_how_each_family_describes_a_tool() -> None:
     described = {model: prompt(model).text for model in LAST_TURN}
     wrapped = json.dumps({"type": "function", "function": TOOL})
     for model in ("Qwen/Qwen3-8B", "zai-org/GLM-4.5"):
@@ -152,8 +152,8 @@ def test_1_4_how_each_family_describes_a_tool() -> None:
     )
 
 
-def test_1_5_the_loop_of_the_guide_goes_on_while_there_are_calls() -> None:
-    """Two searches and a page, one after another, and then the answer: the guide's search agent."""
+def test_the_loop_goes_on_while_there_are_calls() -> None:
+    """A search agent: two searches and a page, one after another, and then the answer."""
     found: list[tuple[str, str]] = []
     tools = hs.Tools()
 

@@ -1,4 +1,4 @@
-"""Guide 4, bare function names: the rules for a recipient, in order, and that every way out follows them."""
+"""Bare function names: the rules for a recipient, in order, and every output follows them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def kinds(recipient: str, tools: Any, channel: str = "commentary") -> list[tuple
     return [(call.kind, call.name) for call in hs.parse(output(recipient, channel), tools=tools).tool_calls]
 
 
-def test_4_1_the_rules_for_a_recipient_in_their_order():
+def test_the_rules_for_a_recipient_in_their_order():
     for tools in (None, NAMES):
         assert kinds("assistant", tools) == []
         assert kinds("functions.get_weather", tools) == [("function", "get_weather")]
@@ -38,12 +38,12 @@ def test_4_1_the_rules_for_a_recipient_in_their_order():
         assert hs.parse(header + "<|end|>").tool_calls == ()
 
 
-def test_4_2_the_prefix_is_stripped_once():
+def test_the_prefix_is_stripped_once():
     assert kinds("functions.functions.f", None) == [("function", "functions.f")]
 
 
 @pytest.mark.parametrize("channel", ["commentary", "analysis", "comment", "final"])
-def test_4_3_a_call_counts_on_any_channel(channel):
+def test_a_call_counts_on_any_channel(channel):
     assert kinds("get_weather", NAMES, channel) == [("function", "get_weather")]
 
 
@@ -64,7 +64,7 @@ def chat(text: str, tools: Any) -> tuple[list[str], list[str]]:
     return streamed, [call["function"]["name"] for call in message.get("tool_calls") or ()]
 
 
-def test_4_4_a_name_that_the_request_has_not_is_an_mcp_call_in_responses():
+def test_a_name_that_the_request_does_not_have_is_an_mcp_call_in_responses():
     """An MCP call's item names its server, so that a name without a dot stays a function's call, for the client."""
     assert responses(output("get_weather"), NAMES) == (["function_call"],) * 2
     assert responses(output("files.read"), NAMES) == (["mcp_call"],) * 2
@@ -76,7 +76,7 @@ def test_4_4_a_name_that_the_request_has_not_is_an_mcp_call_in_responses():
     "recipient", ["get_weather", "functions.get_weather", "math.sum", "python", "assistant", *OTHERS]
 )
 @pytest.mark.parametrize("tools", [None, NAMES], ids=["no list", "names"])
-def test_4_5_the_four_ways_out_agree(recipient, tools):
+def test_the_four_ways_out_agree(recipient, tools):
     """Chat Completions and Responses, streamed or whole, have the same calls."""
     called = kinds(recipient, tools)
     assert chat(output(recipient), tools) == ([name for _, name in called],) * 2
@@ -87,6 +87,6 @@ def test_4_5_the_four_ways_out_agree(recipient, tools):
     assert whole == [types.get(kind, others) for kind, _ in called] or (whole, called) == (["message"], [])
 
 
-def test_4_6_without_tools_nothing_is_a_call():
+def test_without_tools_nothing_is_a_call():
     for recipient in ("get_weather", "functions.get_weather", "poem"):
         assert kinds(recipient, []) == []

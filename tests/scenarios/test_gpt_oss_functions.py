@@ -1,4 +1,4 @@
-"""Guide 0, prompting gpt-oss to call functions: the guide's own prompts and outputs, and rows 0.5, 0.6 and 0.11."""
+"""Function calls of gpt-oss: complete prompts, raw outputs, calls with damaged ends, and channels of the user."""
 
 from __future__ import annotations
 
@@ -142,8 +142,8 @@ def render(tools: list[dict[str, Any]]) -> str:
     return hs.render(chat, model="gpt-oss-20b", tools=tools, reasoning="low", date=day).text
 
 
-def test_0_2_the_complete_prompt_of_the_guide():
-    """The guide has one system prompt. Here its first half is the system's, and the rest is the developer's."""
+def test_a_complete_prompt_with_one_tool():
+    """The first half of the system prompt is the system's, and the rest is the developer's."""
     head, rest = PROMPT.split("\n\n# Instructions", 1)
     assert render(TOOLS) == (
         f"<|start|>system<|message|>{head}<|end|><|start|>developer<|message|># Instructions{rest}<|end|>"
@@ -151,7 +151,7 @@ def test_0_2_the_complete_prompt_of_the_guide():
     )
 
 
-def test_0_3_the_definitions_of_many_tools():
+def test_the_definitions_of_many_tools():
     assert MANY_TOOLS in render(MORE_TOOLS)
 
 
@@ -166,7 +166,7 @@ ANSWER_OUTPUT = (
 
 
 def read(output: str) -> dict[str, Any]:
-    """What the guide's `parse_harmony_response` returns."""
+    """Thinking, calls and answer of a raw output."""
     done = hs.parse(output, finish_reason="stop")
     return {
         "thinking": done.reasoning or None,
@@ -175,7 +175,7 @@ def read(output: str) -> dict[str, Any]:
     }
 
 
-def test_0_5_thinking_calls_and_answer_are_read_from_raw_output():
+def test_thinking_calls_and_answer_are_read_from_raw_output():
     assert read(CALL_OUTPUT) == {
         "thinking": "用户询问北京天气，需要调用 get_weather。",
         "function_calls": [{"name": "get_weather", "arguments": {"city": "北京"}}],
@@ -199,12 +199,12 @@ def test_0_5_thinking_calls_and_answer_are_read_from_raw_output():
     ids=["nested", "several", "braces and escapes in a string", "braces that do not match"],
 )
 @pytest.mark.parametrize("end", ["<|call|>", ""], ids=["closed", "end missing"])
-def test_0_6_several_calls_nested_braces_and_a_missing_end(bodies, arguments, end):
+def test_several_calls_nested_braces_and_a_missing_end(bodies, arguments, end):
     output = "".join(f"{CALLS}{body}<|call|>" for body in bodies).removesuffix("<|call|>") + end
     assert read(output)["function_calls"] == [{"name": "get_weather", "arguments": one} for one in arguments]
 
 
-def test_0_11_only_the_final_channel_is_for_the_user():
+def test_only_the_final_channel_is_for_the_user():
     """By its type an event says whether the user may see it. A preamble before a call is for the user, too."""
     output = CALL_OUTPUT + "<|start|>assistant<|channel|>commentary<|message|>One moment.<|end|>" + ANSWER_OUTPUT
     parser = hs.Parser()

@@ -1,4 +1,4 @@
-"""Guide 3, a server of calls: its types, its registry and its round, with a client that returns parsed calls."""
+"""A server of calls: types, the registry and a round, with a client that returns parsed calls."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OUTPUT = "".join(
 )
 
 
-def test_3_1_a_call_has_an_id_a_name_and_arguments_as_text():
+def test_a_call_has_an_id_a_name_and_arguments_as_text():
     (first, *_) = hs.parse(OUTPUT, "hermes").tool_calls
     assert (first.name, first.arguments, json.loads(first.arguments)) == ("add", '{"a": 1, "b": 2}', {"a": 1, "b": 2})
     stream = hs.ChatStream("hermes", id="chatcmpl-1", model="m", created=1)
@@ -43,12 +43,12 @@ def test_3_1_a_call_has_an_id_a_name_and_arguments_as_text():
 
 
 def one_round(message: dict[str, Any], tools: hs.Tools) -> list[dict[str, Any]]:
-    """The guide's round: each call through the registry, each result a message of the role tool."""
+    """A round: each call goes through the registry, and each result is a message of the role tool."""
     results = asyncio.run(tools.run_all(message["tool_calls"]))
     return [message, *hs.prompts.tool_results(message["tool_calls"], results)]
 
 
-def test_3_4_the_round_of_the_guide():
+def test_a_round_has_a_call_and_its_result():
     stream = hs.ChatStream("hermes", id="chatcmpl-1", model="m", created=1)
     stream.start()
     stream.feed_text(OUTPUT)
@@ -62,7 +62,7 @@ def test_3_4_the_round_of_the_guide():
     assert json.loads(messages[3]["content"])["kind"] == "unknown_tool"
 
 
-def test_3_5_rounds_go_on_until_there_is_no_call_or_the_limit():
+def test_rounds_go_on_until_there_is_no_call_or_the_limit():
     end = end_of(run(Scripted([call("add", '{"a": 1, "b": 2}')], ["3"]), hs.Tools(add)))
     assert (end.reason, end.text, end.rounds) == ("answer", "3", 2)
     varied = [[call("add", f'{{"a": {n}, "b": 2}}')] for n in range(9)]

@@ -1,4 +1,4 @@
-"""Guide 1, the formats of open models' calls: the outputs that it prints, as it prints them (rows 1.1 and 1.2)."""
+"""Calls of open models: the output of each family, text and thoughts around it, and variants of markers and ids."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def calls(output: str, format: str, prompt: str | None) -> list[tuple[str, dict[
 
 
 @pytest.mark.parametrize("model", EXAMPLES)
-def test_1_1_the_calls_that_the_guide_prints(model):
+def test_calls_as_each_model_writes_them(model):
     output, format, name, arguments = EXAMPLES[model]
     prompt = "<|start|>assistant" if format == "harmony" else None
     assert calls(output, format, prompt) == [(name, one) for one in arguments]
@@ -93,7 +93,7 @@ def test_1_1_the_calls_that_the_guide_prints(model):
     assert [event.name for event in pieces if isinstance(event, hs.ToolCallStart)] == [name] * len(arguments)
 
 
-def test_1_1_text_around_the_calls_is_content_and_thoughts_are_reasoning():
+def test_text_around_the_calls_is_content_and_thoughts_are_reasoning():
     for output, format in ((QWEN3, "hermes"), (GLM, "glm")):
         done = hs.parse(output, format)
         assert done.content.strip() in (TWO.strip(), "I will call the function.")
@@ -103,20 +103,20 @@ def test_1_1_text_around_the_calls_is_content_and_thoughts_are_reasoning():
         )
 
 
-def test_1_1_ids_of_kimi_s_calls_that_name_no_function():
-    """The guide prints `call_2`. A name that is not in the id cannot be known, unless there is one tool alone."""
+def test_ids_of_kimi_s_calls_that_name_no_function():
+    """The id is `call_2`. A name that is not in the id is unknown, unless there is only one tool."""
     (first, second) = hs.parse(KIMI.format("call_2", "call_3"), "kimi_k2", tools=["get_weather"]).tool_calls
     assert (first.id, second.id) == ("call_2", "call_3")
     assert [first.parsed_arguments, second.parsed_arguments] == PLACES
 
 
-def test_1_2_markers_with_ascii_bars_as_the_document_prints_them():
+def test_markers_with_ascii_bars():
     printed = DEEPSEEK.replace("｜", "|")
     assert calls(printed, "deepseek", None) == [("get_weather", place) for place in PLACES]
     assert calls(SEARCH.replace("｜", "|"), "deepseek_search", None)[0][0] == "search"
 
 
-def test_1_3_a_prompt_of_the_search_agent_begins_in_its_search():
+def test_a_prompt_of_the_search_agent_begins_in_its_search():
     template = (
         "{% for one in messages %}<｜User｜>{{ one.content }}{% endfor %}<｜Assistant｜></think><｜search▁begin｜>"
     )

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from gateways import ASKED, TOOLS
 from wire_server import Clients
 
-__all__ = ["REASONS", "Said", "ask", "whole_answer"]
+__all__ = ["REASONS", "Contents", "ask", "whole_answer"]
 
 REASONS = {
     "chat": {"stop": "stop", "length": "length", "calls": "tool_calls"},
@@ -19,14 +19,14 @@ REASONS = {
 _LIMITS = {"chat": "max_completion_tokens", "responses": "max_output_tokens", "messages": "max_tokens"}
 
 
-class Said(NamedTuple):
+class Contents(NamedTuple):
     reasoning: str
     content: str
     calls: tuple[tuple[str, Any], ...] = ()
     reason: str | None = None
 
 
-def ask(clients: Clients, api: str, *, streams: bool, tools: bool = False, limit: int = 0, **more: Any) -> Said:
+def ask(clients: Clients, api: str, *, streams: bool, tools: bool = False, limit: int = 0, **more: Any) -> Contents:
     """What an answer says. tools: the tool `add` is offered."""
     if tools:
         more["tools"] = TOOLS[api]
@@ -52,14 +52,14 @@ def whole_answer(clients: Clients, api: str, *, streams: bool, **more: Any) -> A
         return events.get_final_message()
 
 
-def _chat(whole: Any) -> Said:
+def _chat(whole: Any) -> Contents:
     choice = whole.choices[0]
     calls = tuple((call.function.name, json.loads(call.function.arguments)) for call in choice.message.tool_calls or ())
     reasoning = getattr(choice.message, "reasoning", None) or ""
-    return Said(reasoning, choice.message.content or "", calls, choice.finish_reason)
+    return Contents(reasoning, choice.message.content or "", calls, choice.finish_reason)
 
 
-def _responses(whole: Any) -> Said:
+def _responses(whole: Any) -> Contents:
     reasoning = content = ""
     calls = []
     for item in whole.output:
@@ -70,10 +70,10 @@ def _responses(whole: Any) -> Said:
         else:
             calls.append((item.name, json.loads(item.arguments)))
     cut = whole.incomplete_details
-    return Said(reasoning, content, tuple(calls), whole.status if cut is None else cut.reason)
+    return Contents(reasoning, content, tuple(calls), whole.status if cut is None else cut.reason)
 
 
-def _messages(whole: Any) -> Said:
+def _messages(whole: Any) -> Contents:
     texts = {"thinking": "", "text": ""}
     calls = []
     for block in whole.content:
@@ -81,7 +81,7 @@ def _messages(whole: Any) -> Said:
             calls.append((block.name, block.input))
         else:
             texts[block.type] += getattr(block, block.type)
-    return Said(texts["thinking"], texts["text"], tuple(calls), whole.stop_reason)
+    return Contents(texts["thinking"], texts["text"], tuple(calls), whole.stop_reason)
 
 
 _READ = {"chat": _chat, "responses": _responses, "messages": _messages}
