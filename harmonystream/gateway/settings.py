@@ -1,4 +1,9 @@
-"""The gateway's settings: a TOML file of models, keys and limits, checked field by field."""
+"""The gateway's settings: a TOML file of models, keys and limits, checked field by field.
+
+Why not msgspec or pydantic: neither says which key a misspelt one may mean, and msgspec does not list the values that
+are allowed, so the errors of either would have to be written again. Most of this module makes keys, tools and engines
+of what is read, which would stay, and the extra `gateway` would have one more dependency.
+"""
 
 from __future__ import annotations
 
