@@ -2,8 +2,8 @@
 
 Why not uvicorn's own supervisor, `Multiprocess`: a subclass would have to replace nearly all of it. At SIGHUP it
 restarts the workers, which here read their settings again and keep their connections. It kills a worker that does not
-answer a ping in time, and with it the open answers of a busy one. It has no hook for a worker that died, whose requests and
-metrics must be forgotten. It waits for the workers without a limit, and a second signal does not hurry it. If it is
+answer a ping in time, and with it the open answers of a busy one. It has no hook for a worker that died, whose requests
+and metrics must be forgotten. It waits for the workers without a limit, and a second signal does not hurry it. If it is
 killed itself, its workers go on.
 """
 
