@@ -122,7 +122,7 @@ cdef class SseWriter:
             self.parser.place.open = False                                   # a batch's next step looks at the stage
 
     def _over(self):
-        """It has ended, and takes nothing more. The frames that were made before it broke, if it did."""
+        """Ends it: it takes nothing more. Returns the frames from before an error, if an error broke it."""
         self.claim_alone()
         pending, self.pending = self.pending, b""
         self.w.stage = ENDED
