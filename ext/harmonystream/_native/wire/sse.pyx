@@ -195,8 +195,7 @@ cdef class SseWriter:
         """It starts: from now on the parser's events are this emitter's."""
         self.check_fresh()
         if self.parser.written:
-            raise ValueError("another emitter has started with this parser, and would lack what this one reads: give "
-                             "each emitter a parser of its own")
+            raise ValueError("another emitter uses this parser: give each emitter a parser of its own")
         self.parser.written = True
         return 0
 
