@@ -21,7 +21,7 @@ CLASSES = {
     "markup or other text is shown": "the text has tags in it, or arguments of a call, that no person should see.",
 }
 OWN = (
-    "The same parser may say one thing of a stream and another of the same output as a whole. Ours is one machine for "
+    "The same parser may read a stream in another way than the same output as a whole. Ours is one machine for "
     "both. The two answers of a rival differ by one of the classes above:"
 )
 OURS_DIFFERS = """\

@@ -64,7 +64,7 @@ def command_line() -> str:
         rows = [option_row(action) for action in shown]
         lines += ["| option | what it is |", "|---|---|", *rows] if rows else []
         lines += parts_of(parser.epilog or "")
-    lines += ["", "## Exit status", "", "| status | what it says |", "|---|---|"]
+    lines += ["", "## Exit status", "", "| status | what it means |", "|---|---|"]
     lines += ["| 0 | everything went well |"]
     lines += [
         "| 1 | the output deviates from its format (with `--strict`), a case failed, or the engine failed |",

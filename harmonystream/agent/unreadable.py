@@ -24,7 +24,7 @@ _FAULTS = {
 
 
 def unreadable_result(call: ToolCall, noted: Collection[str]) -> ToolResult:
-    """The result of the call, which did not run. It says what is wrong.
+    """The result of the call, which did not run: an error that explains what is wrong.
 
     noted: the codes of the deviations in the call.
     """

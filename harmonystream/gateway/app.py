@@ -67,8 +67,8 @@ def app(
 ) -> Starlette:
     """An ASGI application that serves these models. Without models, it serves a recorded conversation.
 
-    keys: who may use the gateway. None: everybody. limits: see `Limits`. origins: pages with these origins may call the
-    gateway from scripts (CORS).
+    keys: who may use the gateway. None: any client. limits: see `Limits`. origins: pages with these origins may call
+    the gateway from scripts (CORS).
     inspect: keep the last streams, including their prompts, and show them at /inspect to users of this machine.
     trace: makes a span for each request, with this TracerProvider of OpenTelemetry. True uses the process's own
     provider.
@@ -82,7 +82,7 @@ def app(
     refused, because a page may use its own name to drive the gateway from a user's browser.
     store: the URL of a Valkey or Redis that several gateways use instead of `shared`. It is `redis://` or another URL
     that `RedisLink` reads. The environment variables HARMONYSTREAM_STORE_PASSWORD and HARMONYSTREAM_STORE_SEAL have its
-    password, and the text from which the key for sealing stored responses is made.
+    password, and the text that becomes the key for sealing stored responses.
 
     The application's `state.gateway` is the `Gateway`. Raises ValueError if a model cannot be served, and ImportError
     if spans need the extra `otel`.
@@ -130,7 +130,7 @@ def app(
         middleware=[cors] if origins else [],
         exception_handlers={404: _no_route, 405: _no_method},
     )
-    made.router.redirect_slashes = False  # not every client follows, and those that do not would read nothing
+    made.router.redirect_slashes = False  # some clients do not follow redirects, and would read nothing
     made.state.gateway = gateway
     return made
 

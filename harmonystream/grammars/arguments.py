@@ -101,7 +101,7 @@ class Function:
         return self.plain is not None and not any(one in self.source for one in in_quotes(without))
 
     def kept(self, key: object, make: Callable[[Function], Node], *, later: bool) -> Kept:
-        """What this makes of the tool. It is made once for each key. later: on first use, because it cannot fail?"""
+        """The result of `make` for the tool, once for each key. later: make it on first use, because it cannot fail?"""
         found = self._parts.get(key)
         if found is None:
             while len(self._parts) >= _MOST_PARTS:
@@ -385,7 +385,7 @@ def _plain_values(row_: Format) -> dict[str, Node]:
 
 
 def _shared(row_: Format, schema: Schema, make: Callable[[Schema], Node]) -> Node:
-    """What a format makes of a value. It is made once for all values whose schemas say the same and are plain."""
+    """The grammar of a value in a format. It is made once for all values whose schemas are equal and plain."""
     kept = plain(schema.node)
     if kept is None:
         return make(schema)
@@ -481,7 +481,7 @@ def counts_of(schema: Schema) -> tuple[int, int | None]:
 
 
 def repeated(one: Node, between: Node, least: int, most: int | None) -> Node:
-    """This many times the same, with something between."""
+    """The same node this many times, with another node between."""
     more = row(between, one)
     if most is None:
         rest = some(more)

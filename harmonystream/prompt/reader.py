@@ -206,14 +206,14 @@ class Reader:
 
 
 _ASKED = ("action", "operation", "actions", "arguments", "code")
-"""The fields of what such a call is asked."""
+"""The fields with the question of such a call."""
 _SERVER_CALLS = {
     "web_search_call": ("action", "results"),
     "file_search_call": ("queries", "results"),
     "code_interpreter_call": ("code", "outputs"),
     "image_generation_call": ("revised_prompt", "status"),  # the image itself is not text
 }
-"""A call that the API's server runs -> the fields of what it was asked, and of what it found."""
+"""A call that the API's server runs -> the fields with its question, and those with its result."""
 
 _CLIENT_TOOLS = ("computer", "local_shell", "shell", "apply_patch", "tool_search")
 _ITEMS: dict[str, Callable[[Reader, dict[str, Any]], None]] = {

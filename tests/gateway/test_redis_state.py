@@ -703,11 +703,11 @@ def test_a_key_that_somebody_spoiled_does_not_stop_the_counts_of_others(daemon):
         await client.delete(*(f"harmonystream:{name}:{state._seal.name('ann')}" for name in ("tokens", "open")))
         await state._beat()
 
-        async def is_told_after_all():
+        async def hears_after_all():
             left = await client.hget(f"harmonystream:tokens:{state._seal.name('ann')}", "left")
             return left is not None and not state._owed and not state._stale
 
-        await until(is_told_after_all)
+        await until(hears_after_all)
 
     states(daemon, main)
 

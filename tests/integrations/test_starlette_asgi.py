@@ -90,16 +90,16 @@ def test_reason_and_usage_may_be_functions_called_at_the_end():
             read += 1
             yield token
 
-    server_said: list[bytes] = []
+    server_lines: list[bytes] = []
 
     async def run() -> None:
         server = Server()
         await server.run(source(), reason=lambda: "length", usage=lambda: {"completion_tokens": read})
-        server_said.extend(server.sent)
+        server_lines.extend(server.sent)
 
     asyncio.run(run())
-    assert b'"finish_reason":"length"' in server_said[-1]
-    assert b'"completion_tokens":13' in server_said[-1]
+    assert b'"finish_reason":"length"' in server_lines[-1]
+    assert b'"completion_tokens":13' in server_lines[-1]
 
 
 def test_a_slow_client_gets_no_comments():

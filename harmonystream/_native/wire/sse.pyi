@@ -82,7 +82,7 @@ class SseWriter:
     def _check(self, dicts: bool, /) -> None:
         """Raises ValueError unless it has started, and goes on, as bytes, or as dicts."""
     def _over(self) -> bytes:
-        """It has ended, and takes nothing more. The frames that were made before it broke, if it did."""
+        """Ends it: it takes nothing more. Returns the frames from before an error, if an error broke it."""
     def _begin(
         self, dicts: bool, templates: Templates, constants: _Constants, asks: int, usage: str, fresh: bool = True, /
     ) -> bytes:

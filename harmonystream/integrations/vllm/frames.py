@@ -253,7 +253,7 @@ class _Response:
         if self._logprobs is None:
             frames = self.writer.choices[index].feed(kept) if kept else b""
         else:
-            self._logprobs[index].add(ids, self._said_of(ids, output.logprobs))
+            self._logprobs[index].add(ids, self._objects_of(ids, output.logprobs))
             frames = self._logprobs[index].feed(self.writer.choices[index], kept)
         if last:
             self._open -= 1
@@ -262,7 +262,7 @@ class _Response:
             frames += ends if self._logprobs is None else self._logprobs[index].rest(ends)
         return frames
 
-    def _said_of(self, ids: list[int], logprobs: Any) -> Sequence[Any]:
+    def _objects_of(self, ids: list[int], logprobs: Any) -> Sequence[Any]:
         """The API's objects, one for each id, as vLLM makes them."""
         if logprobs is None:
             raise ValueError("the engine has returned no log probabilities, though the request asks for them")

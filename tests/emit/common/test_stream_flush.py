@@ -39,5 +39,5 @@ def test_flush_is_finish_without_the_terminal_frames(api, reason, cut):
 
 
 def test_flush_comes_after_start():
-    with pytest.raises(ValueError, match="start\\(\\) comes first"):
+    with pytest.raises(ValueError, match="call start\\(\\) first"):
         APIS["chat"].stream_of(hs.Parser()).flush()

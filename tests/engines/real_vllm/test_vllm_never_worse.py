@@ -13,7 +13,7 @@ import openai
 from host_scenarios import MESSAGES, TOOLS, ids_of
 from test_vllm_derender import post
 from test_vllm_frames import CALLING, raw
-from test_vllm_frames_logprobs import said_by_vllm
+from test_vllm_frames_logprobs import chunks_of_vllm
 from vllm_answers import chat, chat_stream, messages, responses
 from wire_scenarios import SCENARIOS, write
 
@@ -114,7 +114,7 @@ def test_the_log_probabilities_of_each_token_are_in_one_chunk(server, family, si
             if choice["logprobs"]
             for entry in choice["logprobs"]["content"]
         ]
-        assert entries == said_by_vllm(host, top_logprobs=1, **more)
+        assert entries == chunks_of_vllm(host, top_logprobs=1, **more)
 
 
 NO_TOOLS = {"qwen3": "hermes", "kimi_k2": "kimi_k2", "glm45": "glm", "gpt_oss": "harmony"}

@@ -60,7 +60,7 @@ def test_numbers_that_are_no_slots(slot):
     batch = Batch(capacity=2)
     with pytest.raises(ValueError, match="is not open"):
         batch[slot]
-    with pytest.raises(ValueError, match=r"is not open|slots: ids\[0\]|slots, .*the id is"):
+    with pytest.raises(ValueError, match=r"is not open|slots, read like token ids: ids\[0\]|slots, .*the id is"):
         batch.feed([slot], [1])
 
 
@@ -164,8 +164,8 @@ BAD = {
     "more ids": (([0], [1, 2]), ValueError, "1 slots and 2 ids"),
     "no id": (([0, 1], [1, -1]), ValueError, r"ids\[1\] is -1"),
     "text": (([0], "x"), TypeError, "token ids are one int, .*, not str"),
-    "bad slots": (("0", [1]), TypeError, "^slots: "),
-    "bad offsets": (([0], [1], 0.5), TypeError, "^offsets: "),
+    "bad slots": (("0", [1]), TypeError, "slots, read like token ids: "),
+    "bad offsets": (([0], [1], 0.5), TypeError, "offsets, read like token ids: "),
     "few offsets": (([0, 1], [1, 2], [0, 1]), ValueError, "2 slots need 3 offsets, not 2"),
     "offsets go back": (([0, 1], [1, 2], [0, 2, 1]), ValueError, r"offsets\[2\] is 1, less than offsets\[1\], 2"),
     "offsets go too far": (([0, 1], [1, 2], [0, 1, 3]), ValueError, r"offsets\[2\] is 3"),

@@ -25,7 +25,7 @@ SAID = {
     "kind": "has an emitter|has no emitter",
     "finished": "the stream is finished|slot .: this stream has ended",
     "text": "either ids or text",
-    "descending": "offsets ascend|offsets: ",
+    "descending": "offsets ascend|offsets, read like token ids: ",
     "too far": "is 30: there are 28 ids",
 }
 

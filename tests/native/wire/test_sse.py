@@ -196,7 +196,7 @@ def test_what_is_raised_meanwhile_comes_through_and_keeps_what_came_before():
     with pytest.raises(LookupError, match="mine"):
         made.feed_text("<|channel|>final<|message|>Hi<|end|><|start|>assistant to=f<|message|>{}<|call|>")
     for feed, argument in ((made.feed, 13225), (made.feed_text, "x"), (made._end, "stop")):
-        with pytest.raises(ValueError, match="raised in the middle of something"):
+        with pytest.raises(ValueError, match="raised an error halfway"):
             feed(argument)
     assert made._over() == b'data: {"t":"Hi"}\n\n'
     assert made._over() == b""
@@ -222,10 +222,10 @@ def test_stages():
     made = Writer(hs.Parser())
     assert (made.is_new, made.ended) == (True, False)
     assert repr(made) == "<Writer of harmony, new>"
-    with pytest.raises(ValueError, match=r"start\(\) comes first"):
+    with pytest.raises(ValueError, match=r"call start\(\) first"):
         made.feed(200005)
     made._begin(False, templates(TEXT), CONSTANTS, 0, "")
-    with pytest.raises(ValueError, match=r"start\(\) comes once"):
+    with pytest.raises(ValueError, match=r"call start\(\) once"):
         made._begin(True, templates(TEXT), CONSTANTS, 0, "")
     with pytest.raises(ValueError, match="is bytes"):
         made._check(True)
@@ -237,7 +237,7 @@ def test_stages():
         made.feed(200005)
     told = Writer(hs.Parser())
     told._begin(True, templates(TEXT), CONSTANTS, 0, "")
-    with pytest.raises(ValueError, match="is dicts"):
+    with pytest.raises(ValueError, match="writes dicts"):
         told.feed(200005)
 
 

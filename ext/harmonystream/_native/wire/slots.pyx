@@ -313,7 +313,7 @@ cdef int numbers_take(Ids* out, object given, str name) except -1:
         return ids_take(out, given)
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{name}: {error}") from None
+        raise kind(f"{name}, read like token ids: {error}") from None
 
 
 cdef list numbers_of(object slots):

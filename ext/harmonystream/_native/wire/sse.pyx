@@ -122,7 +122,7 @@ cdef class SseWriter:
             self.parser.place.open = False                                   # a batch's next step looks at the stage
 
     def _over(self):
-        """It has ended, and takes nothing more. The frames that were made before it broke, if it did."""
+        """Ends it: it takes nothing more. Returns the frames from before an error, if an error broke it."""
         self.claim_alone()
         pending, self.pending = self.pending, b""
         self.w.stage = ENDED
@@ -195,8 +195,7 @@ cdef class SseWriter:
         """It starts: from now on the parser's events are this emitter's."""
         self.check_fresh()
         if self.parser.written:
-            raise ValueError("another emitter has started with this parser, and would lack what this one reads: give "
-                             "each emitter a parser of its own")
+            raise ValueError("another emitter uses this parser: give each emitter a parser of its own")
         self.parser.written = True
         return 0
 
