@@ -42,8 +42,8 @@ cdef class Templates:
     holes: names, each of `HOLES`. The item has its index, id, whole text, fields of a call, seal, and the logprobs of
     all its tokens, for its end and with their bytes. "delta" is a delta's text, "number" the running number, "id stem"
     what made ids begin with, "beside" what is written beside the reason of the end, and "output" the items that are
-    kept. "head", "output", "call fields", "seal", "beside", "usage", and logprobs and ids of tokens are JSON; all others
-    are texts, JSON-escaped, and numbers.
+    kept. "head", "output", "call fields", "seal", "beside", "usage", and logprobs and ids of tokens are JSON. All
+    others are texts, JSON-escaped, and numbers.
     opening, finish: frames of the whole response. head: JSON that is in several of them.
     parts: a set of fields, as bits -> the frame between the texts of two messages in them, and what is kept of it.
     fields: (kind, variant) -> the fields of the text, as bits. seals: (kind, variant) -> "hash" or "asked".
