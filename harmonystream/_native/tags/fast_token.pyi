@@ -5,4 +5,6 @@ __pyx_capi__: dict[str, object]
 
 @final
 class TokenTexts:
-    """The texts of ids as str. Shared by all streams of a program."""
+    """The texts of ids as str. Shared by all streams of a program, which must hold the GIL: only shortcuts that need
+    is_free() (stream/open_stream.pxd) come here.
+    """

@@ -249,7 +249,8 @@ cdef void write_members(Stream* s, const Context* c, bint closed) noexcept nogil
 cdef bint is_part_unread(const Stream* s) noexcept nogil:
     """At the object's end: does it have a part that is not read, or is a member missing?"""
     cdef const ObjectScan* o = &s.tags.call.wrapped.object
-    return o.stray or o.expect in (X_IN_KEY, X_COLON, X_VALUE) or (o.expect == X_KEY and not s.tags.call.wrapped.arguments_found)
+    return o.stray or o.expect in (X_IN_KEY, X_COLON, X_VALUE) or (
+        o.expect == X_KEY and not s.tags.call.wrapped.arguments_found)
 
 
 cdef void end_object(Stream* s, const Context* c, int64_t at, bint stopped) noexcept nogil:
