@@ -240,6 +240,8 @@ class _Plan(NamedTuple):
             at = [] if row is None else [0, *accumulate(map(len, next(there)))]
             turns.append([] if row is None else [at[turn] for turn in row.draft.turns])
         labels = self.regions(ids, turns, ends)
+        if not self.marks.results:
+            return labels, turns
         spans = list(zip((0, *ends), ends))
         found = [turns_after_results(ids[begin:end], labels[begin:end], self.marks) for begin, end in spans]
         if any(found):

@@ -281,8 +281,9 @@ def test_an_answer_after_a_result_has_a_turn_in_a_template_that_marks_none(aroun
         f"{{% elif m.role == 'tool' %}}{around[0]}{{{{ m.content }}}}{around[1]}"
         "{% elif m.role == 'assistant' %}"
         "{% if loop.previtem.role == 'user' %}<｜Assistant｜>{% endif %}{{ m.content or '' }}"
-        "{% for c in m.tool_calls or [] %}<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>{{ c.function.name }}<｜tool▁sep｜>"
-        "{}<｜tool▁call▁end｜><｜tool▁calls▁end｜>{% endfor %}<｜end▁of▁sentence｜>{% endif %}{% endfor %}"
+        "{% for c in m.tool_calls or [] %}<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>{{ c.function.name }}"
+        "<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜>{% endfor %}"
+        "<｜end▁of▁sentence｜>{% endif %}{% endfor %}"
     )
     options = {"template": template, "format": "deepseek"}
     check_agent(options, family_vocab(family.special, family.plain))
