@@ -19,7 +19,7 @@ from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.utf8 cimport utf8_is_whole, without_surrogates
 from harmonystream._native.stream.events cimport *
-from harmonystream._native.stream.open_stream cimport Place, check_memory, uncounted
+from harmonystream._native.stream.open_stream cimport Place, check_memory
 from harmonystream._native.stream.parser cimport Parser, plain_token, take_ids
 from harmonystream._native.stream.plain_piece cimport Piece, account_piece
 from harmonystream._native.wire.json_filter cimport A_TEXT, Arguments, Filter, opening_of
@@ -197,7 +197,7 @@ cdef class SseWriter:
         return 0
 
     cdef int check_fresh(self) except -1:
-        if self.parser.s.position or uncounted(self.parser) or self.parser.s.finished:
+        if self.parser.s.position or self.parser.s.finished:
             raise ValueError(f"this parser has read up to {self.parser.position}: an emitter would lack its "
                              f"events; give it a fresh one")
         return 0
