@@ -78,7 +78,7 @@ cdef inline bint write_plain(const Step* step, Task* task, const Context* c, Buf
     cdef const Tables* t = c.tables
     cdef Writer* w = slot.writer
     cdef Stream* s = stream_of(slot, c, tid)
-    if s == NULL or w.frames[s.fast] == NULL:
+    if s == NULL or w.delta_templates[s.fast] == NULL:
         return False
     c.out.no_memory |= not plain_frame(w, s.fast, t, tid, to)
     account_plain(s, t, tid, c.row != NULL)
@@ -89,7 +89,7 @@ cdef inline bint plain_frame(Writer* w, uint8_t kind, const Tables* t, uint32_t 
     """A plain token's frame. False: no memory."""
     cdef const uint8_t* text = t.text + t.offset[tid]
     cdef Py_ssize_t n = t.offset[tid + 1] - t.offset[tid], begin = w.text.n
-    if w.frames[kind].hidden:
+    if w.delta_templates[kind].hidden:
         return True
     if t.classes[tid] & ESCAPES or (kind == R_ARGUMENTS and w.filtered):
         return put_delta(w, kind, text, n, to)

@@ -36,9 +36,9 @@ cdef enum Count:
     N_COUNTS
 
 cdef struct Writer:
-    # What a plain token reads and writes comes first. frames: of the deltas of each kind that need nothing but to be
-    # filled; NULL: write_record() must see them.
-    const Template* frames[N_DELTAS]
+    # What a plain token reads and writes comes first. delta_templates: of the deltas of each kind that need nothing but
+    # to be filled; NULL: write_record() must see them.
+    const Template* delta_templates[N_DELTAS]
     Buffer text                        # of the open item, JSON-escaped; or white space that waits: see hold_blank()
     Filter* filter                     # of arguments; NULL: there was no call
     int64_t number                     # the next frame's
@@ -65,7 +65,7 @@ cdef struct Writer:
     uint8_t blank                      # white space waits for what makes it an item: see hold_blank()
     uint8_t keeps_none                 # nothing is kept of an item after its end
     uint8_t question, answered         # what is asked, and what is answered for the record that is written
-    uint8_t asks                       # questions that are always asked
+    uint8_t always_asked               # questions that are always asked
     uint8_t through                    # the open call's arguments are sent as Python makes them
     uint8_t next_variant, next_through # of a call that begins, if Python has decided them
     uint8_t used                       # a frame with the logprobs or ids of the record was written
