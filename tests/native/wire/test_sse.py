@@ -227,7 +227,7 @@ def test_stages():
     made._begin(False, templates(TEXT), CONSTANTS, 0, "")
     with pytest.raises(ValueError, match=r"call start\(\) once"):
         made._begin(True, templates(TEXT), CONSTANTS, 0, "")
-    with pytest.raises(ValueError, match="is bytes"):
+    with pytest.raises(ValueError, match="writes bytes"):
         made._check(True)
     assert (made.is_new, made.ended) == (False, False)
     made._over()

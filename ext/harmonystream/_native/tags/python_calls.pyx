@@ -500,7 +500,7 @@ cdef bint step_expression(Stream* s, const Context* c, View* v) noexcept nogil:
         if is_json_space(ch) or ends_expression(c.row, call, depth, ch) or (x > v.i and c.row.first[ch] & markers):
             break
         if is_opener(c.row, ch):
-            depth += depth < MOST_NESTED
+            depth += depth < MOST_DEPTH
             opened = True
         elif depth and is_closer(c.row, ch):
             depth -= 1
