@@ -18,7 +18,7 @@ from ..engines.base import Arrived, chat_usage
 from ..errors import GrammarError
 from ..formats import Format, HeaderFormat, format_of
 from ..formats.fields import Marker
-from ..grammars import grammar
+from ..grammars import grammar, noting
 from ..prompt import Prompt
 from ..regions import Region
 from ..stop_strings import StopStrings, StopTexts
@@ -40,7 +40,8 @@ class Plan(NamedTuple):
     first: the beginning of the output. after_reasoning: text that follows the first reasoning. budget: the most tokens
     of reasoning; None sets no limit. closes: texts that end reasoning that is too long, one for each time; the last one
     is repeated. form: fields of the engine's request that apply from the beginning of the answer's text. grammar: makes
-    the fields that constrain a whole output, from the prompt before that output.
+    the fields that constrain a whole output, from the prompt before that output. wider: where it allows more than the
+    schemas, each with its tool, place and keyword.
     """
 
     first: str = ""
@@ -49,6 +50,7 @@ class Plan(NamedTuple):
     closes: tuple[str, ...] = ("",)
     form: Mapping[str, Any] | None = None
     grammar: Callable[[Prompt], Mapping[str, Any]] | None = None
+    wider: tuple[str, ...] = ()
 
     @property
     def how(self) -> Steered | None:
@@ -143,23 +145,30 @@ def grammar_plan(
         return None
     row = format_of(prompt.format)
 
-    def fields(strict: bool | None, prompt: Prompt) -> Any:
+    lost: list[str] = []
+
+    def fields(strict: bool | None, prompt: Prompt, lost: list[str] | None = None) -> Any:
         made = grammar(
             row, tools, choice=choice, parallel=parallel, strict=strict, answer=answer, prompt=prompt, exact=False
         )
-        return fields_of(made, prompt.vocab)
+        return fields_of(made if lost is None else noting(made, lost), prompt.vocab)
 
+    refused = ""
     for strict in (None, False):  # if the engine's backend refuses the schemas, arguments may be any object
         try:
-            if fields(strict, prompt) is None:
+            lost.clear()
+            if fields(strict, prompt, lost) is None:
                 return None
-        except GrammarError:
+        except GrammarError as error:
+            refused = str(error)
             continue
+        if strict is False:
+            lost = [f"the arguments of tools may be any object: {refused}"]
         if isinstance(row, HeaderFormat):
             closer = "<|end|><|start|>assistant"
         else:
             closer = "" if row.think is None else f"\n{spelling(row.think[1], prompt)}"
-        return Plan(closes=(closer,), grammar=partial(fields, strict))
+        return Plan(closes=(closer,), grammar=partial(fields, strict), wider=tuple(dict.fromkeys(lost)))
     return None
 
 

@@ -34,7 +34,8 @@ _MORE = """\
 input:
   Each line is one output, as JSON: a list of ids, a string, or an object with
   "ids", "token_ids" or "text", and perhaps "finish_reason". A file whose name
-  ends in .parquet has columns of these names; pyarrow reads it.
+  ends in .parquet has columns of these names; pyarrow reads it. A line that
+  cannot be read ends the command with status 2.
 
 examples:
   harmonystream audit outputs.jsonl

@@ -118,7 +118,7 @@ def run(args: argparse.Namespace) -> None:
             raise InputError("--trace needs OpenTelemetry: pip install 'harmonystream[otel]'") from None
         raise InputError(str(error)) from None
     except (HarmonyStreamError, ImportError, ValueError) as error:
-        raise InputError(str(error)) from None
+        raise InputError(str(error) if args.config is None else _in_settings(str(error))) from None
     for name, model in made.state.gateway.models.items():
         if name == model.name:
             print(f"harmonystream: serves {model.about()}", file=sys.stderr)
@@ -130,6 +130,12 @@ def run(args: argparse.Namespace) -> None:
     make, drain = partial(_shared_application, args), settings.limits.drain
     if status := serve_in_workers(make, settings.host, settings.port, settings.workers, drain):
         sys.exit(status)
+
+
+def _in_settings(message: str) -> str:
+    from ..gateway.settings import in_settings
+
+    return in_settings(message)
 
 
 def _application(args: argparse.Namespace, settings: Settings, shared: str | None = None) -> Any:

@@ -8,7 +8,7 @@ from array import array
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, TypeVar
 
 from .._native.core.vocab import Vocab
@@ -30,6 +30,7 @@ from .chunks import ParsedChunks
 from .conversations import conversation_of, in_chunks
 from .messages import NO_MESSAGE, Span, spans_of
 from .outputs import Parsed
+from .turns import NO_MARKS, TurnMarks, turn_marks, turns_after_results
 
 __all__ = ["FIELDS", "TRAINED", "render_chunks", "render_many"]
 
@@ -173,6 +174,8 @@ class _Chunk(NamedTuple):
     ends: bytes
     there: bytes
     """A byte for each row: 1 if it has ids."""
+    known: bytes
+    """A byte for each row: 1 if it has a mask."""
     labels: bytes
     mask: bytes
     messages: bytes
@@ -199,6 +202,7 @@ class _Plan(NamedTuple):
     learned: bytes
     """A byte for each region: 1 if it is learned."""
     roles: frozenset[str]
+    marks: TurnMarks
 
     def chunk(self, given: list[Any]) -> _Chunk:
         rows: list[_Row | None] = []
@@ -212,7 +216,7 @@ class _Plan(NamedTuple):
         if "text" in self.wanted:
             texts = [b"" if row is None else without_surrogates(row.draft.text).encode() for row in rows]
             text, text_ends = b"".join(texts), _ends(map(len, texts))
-        nothing = _Chunk(len(rows), b"", b"", there, b"", b"", b"", text, text_ends.tobytes(), errors)
+        nothing = _Chunk(len(rows), b"", b"", there, there, b"", b"", b"", text, text_ends.tobytes(), errors)
         if self.vocab is None:
             return nothing
         pieces = _encoded([row.draft for row in rows if row is not None], self.vocab)
@@ -223,9 +227,50 @@ class _Plan(NamedTuple):
         made = nothing._replace(ids=ids, ends=ends.tobytes())
         if self.parser is None or not ids:
             return made
-        column = rows_of((memoryview(ids).cast("I"), memoryview(array("q", (0, *ends)))))[0]
-        labels = label_rows_of(self.parser, column, 0, len(rows), True)[0]
-        return self.masked(made._replace(labels=labels), rows, pieces, ends)
+        labels, turns = self.labelled(array("I", ids), rows, pieces, ends)
+        return self.masked(made._replace(labels=labels), rows, pieces, ends, turns)
+
+    def labelled(
+        self, ids: array[int], rows: list[_Row | None], pieces: list[list[array[int]]], ends: array[int]
+    ) -> tuple[bytes, list[list[int]]]:
+        """The region of each id, and where in each row turns of the assistant begin that no marker opens."""
+        turns: list[list[int]] = []
+        there = iter(pieces)
+        for row in rows:
+            at = [] if row is None else [0, *accumulate(map(len, next(there)))]
+            turns.append([] if row is None else [at[turn] for turn in row.draft.turns])
+        labels = self.regions(ids, turns, ends)
+        if not self.marks.results:
+            return labels, turns
+        spans = list(zip((0, *ends), ends))
+        found = [turns_after_results(ids[begin:end], labels[begin:end], self.marks) for begin, end in spans]
+        if any(found):
+            turns = [sorted({*own, *more}) for own, more in zip(turns, found)]
+            labels = self.regions(ids, turns, ends)
+        return labels, turns
+
+    def regions(self, ids: array[int], turns: list[list[int]], ends: array[int]) -> bytes:
+        """The region of each id. The labeller finds turns by their markers, so it gets one where a turn has none."""
+        assert self.parser is not None
+        opener = self.marks.opener
+        marked, stops, added = array("I"), array("q", (0,)), list[int]()
+        begin = 0
+        for own, end in zip(turns, ends):
+            last = begin
+            for turn in own if opener is not None else ():
+                marked += ids[last : begin + turn]
+                last = begin + turn
+                added.append(len(marked))
+                marked.append(opener or 0)
+            marked += ids[last:end]
+            stops.append(len(marked))
+            begin = end
+        column = rows_of((memoryview(marked), memoryview(stops)))[0]
+        labels: bytes = label_rows_of(self.parser, column, 0, len(turns), True)[0]
+        if not added:
+            return labels
+        begins = [0, *(at + 1 for at in added)]
+        return b"".join([labels[first:last] for first, last in zip(begins, (*added, len(labels)))])
 
     def row(self, given: Any) -> tuple[_Row | None, bytes]:
         """A row, or the reason why there is none."""
@@ -240,25 +285,33 @@ class _Plan(NamedTuple):
             return None, str(error).encode("utf-8", "replace")
         return _Row(draft, chat), b""
 
-    def masked(self, made: _Chunk, rows: list[_Row | None], pieces: list[list[array[int]]], ends: array[int]) -> _Chunk:
-        """The chunk, with the mask and the messages of its tokens."""
+    def masked(
+        self,
+        made: _Chunk,
+        rows: list[_Row | None],
+        pieces: list[list[array[int]]],
+        ends: array[int],
+        turns: list[list[int]],
+    ) -> _Chunk:
+        """The chunk, with the mask and the messages of its tokens. Where it is not known which tokens the assistant
+        wrote, the row has no mask, because one that lacks turns would be trained on unnoticed.
+        """
         if not self.wanted & {"mask", "messages"}:
             return made
         mask = bytearray(made.labels.translate(self.learned))
         messages = array("i", (NO_MESSAGE,)) * len(made.labels)
-        errors = list(made.errors)
+        errors, known = list(made.errors), bytearray(made.there)
         begin, there = 0, iter(pieces)
         for i, (row, end) in enumerate(zip(rows, ends)):
             if row is not None:
-                spans = spans_of(row.draft, row.chat, next(there), made.labels[begin:end])
+                spans = spans_of(row.draft, row.chat, next(there), made.labels[begin:end], turns[i])
                 if spans is None:
-                    errors[i] = b"it is not known which tokens belong to which message"
-                    if _picky(row.chat):
-                        mask[begin:end] = bytes(end - begin)
+                    errors[i] = _unknown(row.chat).encode()
+                    known[i] = 0
                 else:
                     self.write_spans(spans, row.chat, begin, mask, messages)
             begin = end
-        return made._replace(mask=bytes(mask), messages=messages.tobytes(), errors=errors)
+        return made._replace(mask=bytes(mask), messages=messages.tobytes(), errors=errors, known=bytes(known))
 
     def write_spans(
         self, spans: Iterable[Span], chat: list[dict[str, Any]], base: int, mask: bytearray, messages: array[int]
@@ -287,9 +340,16 @@ def _weighs(message: dict[str, Any]) -> bool:
     return message.get("weight") in (None, 1)
 
 
-def _picky(chat: list[dict[str, Any]]) -> bool:
-    """Should only some of the assistant's messages be learned?"""
-    return not all(_weighs(message) for message in chat if message["role"] == "assistant")
+def _unknown(chat: list[dict[str, Any]]) -> str:
+    """Why a row has no mask: the number of the first message that may have no turn of its own, and what to do."""
+    what = "it is not known which tokens belong to which message"
+    roles = [message["role"] for message in chat]
+    for number, (before, role) in enumerate(pairwise(roles), 1):
+        if role == "assistant" and before in ("tool", "assistant"):
+            after = "a tool's result" if before == "tool" else "another message of the assistant"
+            why = f"message {number}, which follows {after}, may have no turn of its own"
+            return f"{what}: {why}. Leave the row out, or end it before that message"
+    return what
 
 
 def _encoded(drafts: list[Draft], vocab: Vocab) -> list[list[array[int]]]:
@@ -343,7 +403,10 @@ def _plan(
         parser = labeller_of(writer.row, vocab, None, "auto", True)
     learned = bytes(number in regions for number in range(256))
     needed = vocab if wanted & {"ids", *_LABELLED} else None
-    return _Plan(writer, chat_tools(tools), needed, wanted, parser, learned, frozenset(roles))
+    marks = NO_MARKS
+    if parser is not None and vocab is not None and isinstance(writer.row, Format):
+        marks = turn_marks(writer.row, vocab)
+    return _Plan(writer, chat_tools(tools), needed, wanted, parser, learned, frozenset(roles), marks)
 
 
 # --- all chunks ---------------------------------------------------------------------------------------------------
@@ -355,8 +418,12 @@ def _table(chunks: Sequence[_Chunk], fields: Sequence[str]) -> Parsed:
     nulls = valid if missing else None
     ends = joined_ends([(chunk.ends, len(chunk.ids) // 4) for chunk in chunks])
 
+    known, unknown = bits(b"".join([chunk.known for chunk in chunks]))
+
     def lists(name: str, format: bytes, values: bytes, size: int) -> Node:
         item = Node(format, "item", len(values) // size, (None, values))
+        if name in ("mask", "messages"):
+            return Node(b"+L", name, n, (known if unknown else None, ends), (item,), unknown)
         return Node(b"+L", name, n, (nulls, ends), (item,), missing)
 
     def text(name: str) -> Node:

@@ -37,7 +37,7 @@ from .operating.request_record import RequestRecord, log
 from .operating.state import LocalState, Reference, State, StateError, absent, earlier_of
 from .operating.tracing import Spans
 from .operating.under_way import UnderWay
-from .refused import Refused, body_of, is_engines_fault, later_error, refused_for, status_of
+from .refused import Refused, body_of, is_engines_fault, later_error, refused_for, seconds_of, status_of
 from .requests import chat_api, messages_api, responses_api
 from .requests.bodies import IN_A_THREAD, Json, read_json
 from .requests.browsers import check_page
@@ -103,11 +103,16 @@ class Gateway:
         """Reads keys and settings again."""
         self._origins = frozenset(origins)
         self._rules(log_contents, unsupported, hosts)
+        self._check_keys()
         self.inspector: Inspector | None = None
 
     def _rules(self, log_contents: bool, unsupported: Rule, hosts: Sequence[str]) -> None:
         self._hosts = frozenset(name.lower() for name in hosts)
         self._log_contents, self._unsupported = log_contents, unsupported
+
+    def _check_keys(self) -> None:
+        if self.keys is not None:
+            self.keys.check_models(tuple(self.models))
 
     # --- settings that change -----------------------------------------------------------------------------------------
 
@@ -133,6 +138,7 @@ class Gateway:
         self.retired |= set(self.models.values()) - set(models.values())
         self.models, self.keys, self.limits = dict(models), keys, limits
         self._rules(log_contents, unsupported, hosts)
+        self._check_keys()
         for pool in self.pools:
             pool.limits = limits
         self.admission.hold(limits)
@@ -593,7 +599,7 @@ def _log_failure(request_id: str, error: BaseException) -> None:
 def refusal(refused: Refused, record: RequestRecord) -> Response:
     """The response for a refused request."""
     record.error = refused.name
-    headers = {} if refused.retry_after is None else {"retry-after": str(max(1, round(refused.retry_after)))}
+    headers = {} if refused.retry_after is None else {"retry-after": str(seconds_of(refused.retry_after))}
     if refused.status == 401:
         headers["www-authenticate"] = "Bearer"
     return Json(body_of(refused, record.api, record.id), status_of(refused, record.api), headers=headers)

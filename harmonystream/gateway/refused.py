@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ..errors import EngineError
 
-__all__ = ["Refused", "body_of", "is_engines_fault", "refused_for", "later_error", "status_of"]
+__all__ = ["Refused", "body_of", "is_engines_fault", "refused_for", "later_error", "seconds_of", "status_of"]
 
 
 class _Kind(NamedTuple):
@@ -69,6 +69,11 @@ def status_of(refused: Refused, api: str) -> int:
     return OVERLOADED.get(api, refused.status) if refused.status == 503 else refused.status
 
 
+def seconds_of(retry_after: float) -> int:
+    """The seconds to wait, as the header `retry-after` has them."""
+    return max(1, round(retry_after))
+
+
 def body_of(refused: Refused, api: str, request_id: str) -> dict[str, Any]:
     """The answer's JSON, in the API's form. All endpoints except Messages use OpenAI's form."""
     kind = _KINDS.get(refused.status, _KINDS[500])
@@ -107,6 +112,6 @@ def refused_for(error: BaseException) -> Refused:
     if error.kind == "timeout":
         return Refused(504, "The engine did not answer in time.", code="engine_timeout")
     if error.kind == "connection" or error.status in (429, 503):
-        what = "The engine cannot be reached, has too much to do, or has broken off."
+        what = "The engine cannot be reached, has too much to do, or has broken off. Try again later."
         return Refused(503, what, code="engine_unavailable", retry_after=1)
     return Refused(502, "The engine failed to answer this request.", code="engine_error")

@@ -11,7 +11,7 @@ from .generating.demo import demo_model
 from .generating.model import Served, connected
 from .operating.request_record import log
 from .operating.server import freeze_again
-from .settings import Settings
+from .settings import Settings, in_settings
 
 __all__ = ["Reloading"]
 
@@ -48,7 +48,7 @@ class Reloading:
                 made, models = await asyncio.to_thread(self._made, before)
                 await gateway.connections.open(connected(models.values()))
             except Exception as error:  # a file of tools may raise anything
-                log.error("the settings stay as they were: %s", error)
+                log.error("the settings stay as they were: %s", in_settings(str(error)))
                 return
             await asyncio.gather(*(model.learn_context() for model in set(models.values())))
             old = set(gateway.models.values()) - set(models.values())

@@ -8,6 +8,7 @@ of what is read, which would stay, and the extra `gateway` would have one more d
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -30,7 +31,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["Settings", "load", "server_tools"]
+__all__ = ["Settings", "in_settings", "load", "server_tools"]
 
 MOST_BYTES = 1 << 20
 MOST_MODELS, MOST_ENGINES, MOST_WORKERS = 256, 64, 256
@@ -73,6 +74,14 @@ def load(path: str | os.PathLike[str], before: Settings | None = None) -> Settin
         return _settings(_Table("", given), file.parent, before or Settings())
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
+
+
+def in_settings(message: str) -> str:
+    """The error of a function, which names its parameters (`format=`), as a file of settings has them."""
+    return _PARAMETER.sub(r'\1 = "…"', message)
+
+
+_PARAMETER = re.compile(r"(?<![\w.(])(family|format|template|tokenizer)=(?=[ ,:]|$)")
 
 
 class _Table:

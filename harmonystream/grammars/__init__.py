@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, Protocol
@@ -69,7 +70,7 @@ class Grammar:
     grammar allows more there. notes: where it does, in every language.
     """
 
-    __slots__ = ("_functions", "_markup", "_node", "_options", "_texts", "exact", "format", "notes", "row")
+    __slots__ = ("_functions", "_lost", "_markup", "_node", "_options", "_texts", "exact", "format", "notes", "row")
     format: str
     row: Format | HeaderFormat
     exact: bool
@@ -90,6 +91,7 @@ class Grammar:
         self.exact, self.notes = exact, notes
         self._markup = markup_of(row)
         self._texts: dict[tuple[object, ...], tuple[str, tuple[str, ...]]] = {}
+        self._lost: list[str] | None = None
 
     def structural_tag(self, vocab: Vocab | None = None) -> str:
         """JSON for xgrammar's `compile_structural_tag`, vLLM's `structural_tag` and SGLang's.
@@ -141,6 +143,8 @@ class Grammar:
             except RecursionError as error:
                 raise GrammarError("the grammar has too many parts after one another for this language") from error
             made = self._texts[key] = text, tuple(dict.fromkeys(lost))
+        if self._lost is not None:
+            self._lost += made[1]
         return made
 
     def llama(self, *, exact: bool | None = None) -> dict[str, Any]:
@@ -169,6 +173,17 @@ class Grammar:
 
     def __repr__(self) -> str:
         return f"<Grammar of {self.format}>"
+
+
+def noting(grammar: Grammar, lost: list[str]) -> Grammar:
+    """The same grammar, for an engine that takes its text in a language that only the engine knows.
+
+    lost: gets what the text does not keep, as `Grammar.wider` returns it.
+    """
+    view = copy.copy(grammar)  # with the same texts
+    view._lost = lost
+    lost += grammar.notes
+    return view
 
 
 def _refuse(what: str) -> None:

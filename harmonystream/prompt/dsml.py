@@ -239,9 +239,13 @@ class _Dsml:
         """Write the beginning of the assistant's message i, up to the place where the model continues."""
         if turn == "results":
             self._out.text("\n\n")
+            if i < len(self._chat):
+                self._out.turn()
         elif turn == "user" or self._version.results == "user":
             self._out.marker(_ASSISTANT)
         else:
+            if turn == "assistant":
+                self._out.turn()
             return
         self._out.marker(_OPEN if self._reasons(i) else _CLOSE)
 

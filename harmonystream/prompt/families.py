@@ -219,6 +219,14 @@ def _deepseek_calls(out: MarkupWriter, calls: Sequence[Mapping[str, Any]]) -> No
     out.markup("<｜tool▁calls▁end｜>" if calls else "")
 
 
+def _deepseek_turn(out: MarkupWriter, chat: Chat, i: int) -> None:
+    """The beginning of the assistant's message i. After a tool's result the model goes on without a marker."""
+    if _asked(chat, i):
+        out.markup("<｜Assistant｜></think>")
+    elif any(message["role"] in ("tool", "assistant") for message in chat[:i]):  # a marker is before it
+        out.turn()
+
+
 def _deepseek_result(out: MarkupWriter, text: str) -> None:
     out.markup("<｜tool▁output▁begin｜>")
     out.text(text)
@@ -240,7 +248,7 @@ def _deepseek(out: MarkupWriter, chat: Chat, tools: Tools, turn: Turn) -> None:
         elif role == "tool":
             _deepseek_result(out, text)
         elif role == "assistant":
-            out.markup("<｜Assistant｜></think>" if _asked(chat, i) else "")
+            _deepseek_turn(out, chat, i)
             out.text(text)
             if turn.open_last and i == len(chat) - 1:
                 return
@@ -276,7 +284,7 @@ def _search_agent(out: MarkupWriter, chat: Chat, tools: Tools, turn: Turn) -> No
             _deepseek_result(out, text)
         elif role == "assistant":
             calls, reasoning = message.get("tool_calls", ()), message.get("reasoning", "")
-            out.markup("<｜Assistant｜></think>" if _asked(chat, i) else "")
+            _deepseek_turn(out, chat, i)
             in_search = _follows(chat, i, "tool")
             if calls or reasoning or in_search:
                 out.markup("" if in_search else "<｜search▁begin｜>\n\n")

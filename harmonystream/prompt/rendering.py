@@ -106,13 +106,15 @@ class Draft(NamedTuple):
     """A prompt whose texts are not encoded yet.
 
     pieces: as in `Writer`; None without a vocabulary. marked: True if markers in the texts of `pieces` are tokens.
-    begins: where messages begin, as in `Writer`, if it is known.
+    begins: where messages begin, as in `Writer`, if it is known. turns: where turns of the assistant begin that no
+    marker opens, as in `Writer`.
     """
 
     parts: list[str]
     pieces: list[Piece] | None
     marked: bool = False
     begins: Sequence[tuple[int, int]] = ()
+    turns: Sequence[int] = ()
 
     @property
     def text(self) -> str:
@@ -313,7 +315,7 @@ def _dsml(request: _Request, *, vocab: Vocab | None, model: str | None) -> Draft
         continue_final=request.continue_final,
     )
     writer.flush()
-    return Draft(writer.parts, None if vocab is None else writer.pieces)
+    return Draft(writer.parts, None if vocab is None else writer.pieces, turns=writer.turns)
 
 
 _ENCODINGS = {"dsml": _dsml}
@@ -340,7 +342,7 @@ def _of_family(request: _Request, *, family: Family, vocab: Vocab | None) -> Dra
     turn = Turn(request.thinking, budget, date, ask, request.continue_final)
     family.write(writer, chat, request.definitions, turn)
     writer.flush()
-    return Draft(writer.parts, None if vocab is None else writer.pieces)
+    return Draft(writer.parts, None if vocab is None else writer.pieces, turns=writer.turns)
 
 
 def _version(model: str | None) -> str:

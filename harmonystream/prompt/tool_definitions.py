@@ -9,7 +9,7 @@ from .._schema import TYPES, type_mask
 from ..errors import PromptError
 from .parts import plain
 
-__all__ = ["chat_tools", "is_hosted"]
+__all__ = ["chat_tools", "check_parameters", "is_hosted"]
 
 
 def chat_tools(tools: Any) -> list[dict[str, Any]]:
@@ -61,7 +61,7 @@ def _definition(tool: Any, where: str) -> dict[str, Any]:
     if not isinstance(name, str) or not name:
         raise PromptError(f"{where}: name is {name!r}; expected the tool's name")
     key = "input_schema" if "input_schema" in inner else "parameters"
-    _check_parameters(inner.get(key), f"{where}: {key} of the tool {name}")
+    check_parameters(inner.get(key), f"{where}: {key} of the tool {name}")
     if "function" in tool:
         return {"type": "function", **tool}
     kept = {key: value for key, value in inner.items() if key in ("name", "description", "parameters", "strict")}
@@ -70,8 +70,8 @@ def _definition(tool: Any, where: str) -> dict[str, Any]:
     return {"type": "function", "function": kept}
 
 
-def _check_parameters(schema: Any, where: str) -> None:
-    """Refuses a wrong schema: a model would silently read it as a tool without parameters."""
+def check_parameters(schema: Any, where: str) -> None:
+    """Raises `PromptError` for a wrong schema: a model would silently read it as a tool without parameters."""
     if schema is None:
         return
     if not isinstance(schema, dict):

@@ -34,6 +34,8 @@ class Writer:
         self.pieces: list[Piece] = []
         self.begins: list[tuple[int, int]] = []
         """Where a message of the chat begins: how many pieces are before it, and its number; -1 for one of none."""
+        self.turns: list[int] = []
+        """Where a turn of the assistant begins that no marker opens: how many pieces are before it."""
         self._vocab = vocab
         if vocab is not None:
             self._known = _known(vocab)
@@ -46,6 +48,10 @@ class Writer:
     def message(self, number: int) -> None:
         """Everything after this belongs to this message of the chat."""
         self.begins.append((len(self.pieces), number))
+
+    def turn(self) -> None:
+        """Here begins a turn of the assistant, and no marker opens it. A marker is before it or after it."""
+        self.turns.append(len(self.pieces))
 
     def marker(self, name: str) -> None:
         self.parts.append(name)
@@ -130,6 +136,10 @@ class JoiningWriter(Writer):
         self._pending.append(text)
 
     constant = text
+
+    def turn(self) -> None:
+        self.flush()
+        super().turn()
 
     def flush(self) -> None:
         """Join pending text. Call it at the end."""

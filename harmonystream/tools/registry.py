@@ -224,10 +224,12 @@ class Tools:
 
     async def __aenter__(self) -> Self:
         """Connect the MCP servers and add their tools. If one fails, close all of them and raise its exception."""
-        from .mcp import Connection
-
         if self._connections:
             raise RuntimeError("these tools are entered already: use `async with` once, around all that needs them")
+        if not self._servers:
+            return self
+        from .mcp import Connection  # it needs the extra `mcp`, which tools without servers do without
+
         try:
             for prefix, server in self._servers:
                 connection = Connection(server, prefix)

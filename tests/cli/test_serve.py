@@ -35,6 +35,12 @@ def test_what_cannot_be_served_is_refused_with_what_to_do(refused):
     assert "begins with http" in refused("--engine", "vllm=localhost", "--model", "gpt-oss")
 
 
+def test_a_file_of_settings_is_told_its_own_spelling_of_an_option(refused, tmp_path):
+    file = tmp_path / "gateway.toml"
+    file.write_text('[models.m]\nfamily = "nobody/knows"\n[[models.m.engines]]\nurl = "http://127.0.0.1:9"\n')
+    assert 'Pass the format yourself with format = "…": one of' in refused("--config", str(file))
+
+
 def test_a_template_that_writes_no_prompt_is_refused_at_the_start(refused, tmp_path):
     """Else each client would read the error, and the operator would not."""
     (tmp_path / "t.jinja").write_text("{{ raise_exception('no ' + messages[0].content) }}")

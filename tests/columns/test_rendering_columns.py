@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import model_dirs
 import numpy
 import pyarrow
 import pytest
+from families import FAMILIES
+from families import vocab as family_vocab
 from family_chats import TOOLS, random_chat
 
 import harmonystream as hs
@@ -190,9 +193,100 @@ def test_two_messages_in_one_turn_are_refused(ways):
     picky = [*talk[:2], {**talk[2], "weight": 0}]
     joined, apart = pyarrow.array(render_many([talk, picky], **options)).to_pylist()
     for row in (joined, apart):
-        assert row["error"] == "it is not known which tokens belong to which message"
-    assert any(joined["mask"])
-    assert not any(apart["mask"])
+        assert row["error"] == (
+            "it is not known which tokens belong to which message: message 2, which follows another message of the "
+            "assistant, may have no turn of its own. Leave the row out, or end it before that message"
+        )
+        assert row["ids"]
+        assert row["mask"] is None
+
+
+def _call(name: str) -> dict[str, Any]:
+    function = {"name": name, "arguments": '{"a": 1}'}
+    return {"role": "assistant", "content": "", "tool_calls": [{"id": name, "type": "function", "function": function}]}
+
+
+AGENT: list[dict[str, Any]] = [
+    {"role": "system", "content": "S"},
+    {"role": "user", "content": "Weather?"},
+    _call("first"),
+    {"role": "tool", "tool_call_id": "first", "content": "Sunny"},
+    _call("second"),
+    {"role": "tool", "tool_call_id": "second", "content": "Rainy"},
+    {"role": "assistant", "content": "It rains."},
+    {"role": "user", "content": "Ok"},
+    {"role": "assistant", "content": "Bye."},
+]
+BUILT_IN = {
+    "deepseek-v3.1": "deepseek_v31",
+    "deepseek-v3.2": "deepseek_v32",
+    "deepseek-v4": "deepseek_v4",
+    "qwen3-8b": "qwen3",
+    "kimi-k2": "kimi_k2",
+    "kimi-k2-thinking": "kimi_k2",
+    "glm-4.5": "glm45",
+    "seed-oss-36b": "seed_oss",
+}
+
+
+def check_agent(options: dict[str, Any], vocab: hs.Vocab, talk: list[dict[str, Any]] = AGENT) -> None:
+    """Each message of the assistant has the tokens from its turn's beginning to its stop, and the mask has all."""
+    fields = ("ids", "mask", "messages", "error")
+    (row,) = pyarrow.array(render_many([talk], vocab=vocab, fields=fields, **options)).to_pylist()
+    assert row["error"] is None
+    owned = [text_where(row, vocab, (m == i for m in row["messages"])) for i in range(len(talk))]
+    assert text_where(row, vocab, row["mask"]) == "".join(owned)
+    for message, text in zip(talk, owned, strict=True):
+        if message["role"] != "assistant":
+            assert text == ""
+            continue
+        mine = message["content"] or message["tool_calls"][0]["function"]["name"]
+        assert mine in text
+        others = ("S", "Weather?", "Sunny", "Rainy", "Ok", "first", "second", "It rains.", "Bye.")
+        assert not [other for other in others[1:] if other in text and other != mine]
+        if message["content"]:  # after it nothing but a stop, and before it nothing but what opens and closes thoughts
+            before, after = text.split(mine)
+            assert len(after) < 24
+            assert re.sub(r"</?think>|<｜search▁(begin|end)｜>", "", before).strip() == ""
+
+
+@pytest.mark.parametrize("model", BUILT_IN)
+def test_masks_of_an_agents_conversation_with_each_built_in_prompt(model):
+    family = FAMILIES[BUILT_IN[model]]
+    check_agent({"model": model}, family_vocab(family.special, family.plain))
+
+
+def test_masks_of_the_search_agent():
+    family = FAMILIES["deepseek_search"]
+    check_agent({"format": "deepseek_search", "date": DAY}, family_vocab(family.special, family.plain))
+
+
+def test_messages_of_the_assistant_one_after_another_have_a_turn_each():
+    family = FAMILIES["deepseek_v31"]
+    talk = [*AGENT, {"role": "assistant", "content": "Really."}]
+    check_agent({"model": "deepseek-v3.1"}, family_vocab(family.special, family.plain), talk)
+
+
+RESULTS = (
+    ("<｜tool▁output▁begin｜>", "<｜tool▁output▁end｜>"),  # V3.1
+    ("<｜tool▁outputs▁begin｜><｜tool▁output▁begin｜>", "<｜tool▁output▁end｜><｜tool▁outputs▁end｜>"),  # V3 and R1
+)
+
+
+@pytest.mark.parametrize("around", RESULTS)
+def test_an_answer_after_a_result_has_a_turn_in_a_template_that_marks_none(around):
+    family = FAMILIES["deepseek_v31"]
+    template = hs.prompts.Template(
+        "{% for m in messages %}{% if m.role == 'user' %}<｜User｜>{{ m.content }}"
+        f"{{% elif m.role == 'tool' %}}{around[0]}{{{{ m.content }}}}{around[1]}"
+        "{% elif m.role == 'assistant' %}"
+        "{% if loop.previtem.role == 'user' %}<｜Assistant｜>{% endif %}{{ m.content or '' }}"
+        "{% for c in m.tool_calls or [] %}<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>{{ c.function.name }}"
+        "<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜>{% endfor %}"
+        "<｜end▁of▁sentence｜>{% endif %}{% endfor %}"
+    )
+    options = {"template": template, "format": "deepseek"}
+    check_agent(options, family_vocab(family.special, family.plain))
 
 
 @pytest.mark.parametrize("weight", [0.5, 2, -1, "0", [], False, True, 0, 1, 1.0, None])

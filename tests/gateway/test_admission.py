@@ -100,9 +100,10 @@ def test_tokens_a_minute(monkeypatch):
         await doors.enter("b")
         now[0] += 31.5
         await doors.enter("a")
-        return caught.value.status, round(caught.value.retry_after)
+        return caught.value.status, round(caught.value.retry_after), str(caught.value)
 
-    assert run(main) == (429, 31)
+    said = "This key has used its 60 tokens a minute. Try again in 31 seconds."
+    assert run(main) == (429, 31, said)
 
 
 def test_the_memory_of_owners_is_bounded(monkeypatch):

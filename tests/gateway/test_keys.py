@@ -129,3 +129,19 @@ def test_over_http_each_client_raises_its_own_error(caplog):
         assert key not in made.http.get("/metrics").text
     assert key not in caplog.text
     assert '"key": "ann"' in caplog.text
+
+
+def test_a_model_that_is_not_served_is_warned_of_at_the_start_and_at_a_reload(file, caplog):
+    path = file(f"{line_of('ann', 'A')} models=gpt-os,{GPT_OSS}")
+    keys = Keys.load(path)
+    with gateway(script_of(ANSWER), app_options={"keys": keys}) as made:
+        said = f"models= of the key of ann names gpt-os, which is not served; did you mean {GPT_OSS!r}?"
+        assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [said]
+        path.write_text(f"{line_of('ann', 'A')} models={GPT_OSS}\n{line_of('bob', 'B')} models=other")
+        made.own.reload()
+        assert "models= of the key of bob names other" in caplog.records[-1].getMessage()
+
+
+def test_a_key_that_is_not_valid_says_where_to_get_one():
+    with pytest.raises(Refused, match=r"^The key is not valid: ask who runs this gateway for one\. Send it as Auth"):
+        Keys({line_of("ann", "KEY").split()[1]: "ann"}).owner({"x-api-key": "other"})

@@ -250,6 +250,10 @@ def test_tool_choice_of_each_api():
         ({"tools": [{"type": "function", "function": {"name": "f g"}}]}, "tools[0]"),
         ({"tools": [{"type": "function", "function": {"name": "f" * 257}}]}, "tools[0]"),
         ({"tools": [FUNCTION] * 1025}, "tools"),
+        (
+            {"tools": [FUNCTION, {"type": "function", "function": {"name": "g", "parameters": "x"}}]},
+            "tools[1].function.parameters",
+        ),
         ({"response_format": {"type": "yaml"}}, "response_format.type"),
         ({"response_format": {"type": "json_schema"}}, "response_format.json_schema"),
         ({"reasoning": {"effort": "huge"}}, "reasoning.effort"),
@@ -261,6 +265,20 @@ def test_tool_choice_of_each_api():
 )
 def test_what_is_wrong_is_named(body, param):
     assert refusal("chat", **body).param == param
+
+
+@pytest.mark.parametrize(
+    ("api", "tool", "param"),
+    [
+        ("chat", {"type": "function", "function": {"name": "f", "parameters": "x"}}, "tools[0].function.parameters"),
+        ("responses", {"type": "function", "name": "f", "parameters": "x"}, "tools[0].parameters"),
+        ("messages", {"name": "f", "input_schema": "x"}, "tools[0].input_schema"),
+    ],
+)
+def test_a_wrong_schema_is_an_error_of_its_tool(api, tool, param):
+    error = refusal(api, tools=[tool])
+    assert (error.param, error.code) == (param, "invalid_value")
+    assert str(error) == f"{param} is str; expected a JSON Schema, which is an object."
 
 
 def test_thinking_of_messages():

@@ -334,6 +334,27 @@ def test_strict_is_passed_over_where_an_engine_takes_no_grammar():
         plan_of(asked, format_of("hermes"), empty, Completions("http://e"))
 
 
+def test_what_a_grammar_does_not_keep_of_a_strict_schema_is_passed_over_by_its_name():
+    ids = {"type": "array", "items": {"type": "integer"}, "uniqueItems": True}
+    find = {"name": "find", "strict": True, "parameters": {"type": "object", "properties": {"ids": ids}}}
+    empty = hs.prompts.Prompt("", None, format_of("hermes"))
+    for choice in ("auto", "required"):
+        for api, more in (("chat", {"function": find}), ("responses", find)):
+            tool = {"type": "function", **more}
+            asked = ApiRequest(api, {}, "m", tools=[tool], choice=choice, strict="tools[0]")
+            for _ in range(2):  # the rounds of an answer
+                plan = plan_of(asked, format_of("hermes"), empty, LlamaServer("http://e"))
+            assert plan.how == "grammar"
+            passed = asked.unsupported.passed
+            assert all("'uniqueItems'" in one and "tool 'find'" in one for one in passed)
+            assert 1 <= len(passed) == len(set(passed)) <= 2  # each part of the grammar has its own words for it
+    asked = ApiRequest("chat", {}, "m", tools=[find], strict="tools[0]")
+    asked.unsupported.rule = "refuse"
+    with pytest.raises(Refused, match="'uniqueItems' of tool 'find'") as refused:
+        plan_of(asked, format_of("hermes"), empty, LlamaServer("http://e"))
+    assert (refused.value.status, refused.value.param) == (400, "tools")
+
+
 def test_strict_tools_and_a_form_of_gpt_oss_have_one_grammar():
     strict = [{"type": "function", "function": {**TOOLS["chat"][0]["function"], "strict": True}}]
     form = {"type": "json_schema", "json_schema": {"name": "n", "schema": ADD}}

@@ -164,6 +164,21 @@ for item in (print, hs.Tool("b")):
     assert "needs jsonschema-rs: pip install 'harmonystream[tools]'" in second
 
 
+def test_tools_without_servers_are_entered_without_the_extra_for_servers():
+    program = """
+import asyncio, sys
+sys.modules["mcp"] = None
+import harmonystream as hs
+tools = hs.Tools(hs.Tool("f", "", {"type": "object"}, lambda: 1))
+async def enter():
+    async with tools:
+        return [tool.name for tool in tools]
+print(asyncio.run(enter()))
+"""
+    ran = subprocess.run([sys.executable, "-c", program], env=ENV, capture_output=True, text=True)
+    assert ran.stdout == "['f']\n", ran.stderr
+
+
 def test_tools_are_compiled_once_for_all_parsers():
     tools = hs.Tools(hs.Tool("f", parameters={"properties": {"a": {"type": "integer"}}}))
     made = tools.compile()

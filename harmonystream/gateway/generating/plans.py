@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ...agent.steering import Plan, call_plan, grammar_plan, spelling
@@ -15,6 +16,8 @@ from ..requests.tool_choices import tool_name
 __all__ = ["plan_of"]
 
 _NONE = Plan()
+_LONGEST = 200
+"""The most characters of a note about a schema in a warning."""
 _FINAL = "<|end|><|start|>assistant<|channel|>final<|message|>"
 
 
@@ -27,8 +30,12 @@ def plan_of(request: ApiRequest, row: Format | HeaderFormat, prompt: Prompt, eng
         plan = _formed(request, row, prompt, engine, plan)
     elif request.choice == "auto" and any(map(_is_strict, request.tools)):
         plan = _with_grammar(plan, grammar_plan(prompt, request.tools, engine, parallel=request.parallel))
-    if request.strict is not None and plan.grammar is None and request.choice != "none":
-        _pass_over_strict(request, request.strict)
+    if request.strict is not None and request.choice != "none":
+        if plan.grammar is None:
+            _pass_over_strict(request, request.strict)
+        else:
+            _pass_over_what_is_lost(request, plan.wider)
+        request.strict = None  # an answer of several generations says it once
     if not getattr(prompt, "continues", True):
         plan = _without_continuing(request, plan, prompt)
     return None if plan._replace(closes=_NONE.closes) == _NONE else plan
@@ -52,9 +59,19 @@ def _without_continuing(request: ApiRequest, plan: Plan, prompt: Prompt) -> Plan
 
 def _pass_over_strict(request: ApiRequest, where: str) -> None:
     what = "tools.strict is not supported: this model's engine takes no grammar, so arguments may be anything."
-    request.strict = None  # an answer of several generations says it once
     refusal = Refused(400, what, param=f"{where}.strict", code="unsupported_parameter")
     request.unsupported.meet("tools.strict", refusal, adds=True)
+
+
+def _pass_over_what_is_lost(request: ApiRequest, wider: Sequence[str]) -> None:
+    """wider: as in `Plan`. It may also be about the form of the answer, which is not meant here."""
+    marks = ["the arguments of tools", *(f"tool {tool_name(tool)!r}" for tool in request.tools if _is_strict(tool))]
+    for lost in wider:
+        if any(mark in lost for mark in marks):
+            short = lost if len(lost) <= _LONGEST else f"{lost[:_LONGEST]}…"
+            what = f"tools.strict is not supported for this schema: {short}. Leave that out of the schema, or strict."
+            refusal = Refused(400, what, param="tools", code="unsupported_parameter")
+            request.unsupported.meet(f"tools.strict ({short})", refusal, adds=True)
 
 
 def _call(request: ApiRequest, prompt: Prompt, engine: Any) -> Plan:
@@ -78,7 +95,7 @@ def _tags(request: ApiRequest, row: Format, prompt: Prompt, engine: Any) -> Plan
 
 
 def _with_grammar(plan: Plan, constrained: Plan | None) -> Plan:
-    return plan if constrained is None else plan._replace(grammar=constrained.grammar)
+    return plan if constrained is None else plan._replace(grammar=constrained.grammar, wider=constrained.wider)
 
 
 def _is_strict(tool: Any) -> bool:

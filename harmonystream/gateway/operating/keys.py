@@ -8,7 +8,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -28,6 +28,7 @@ LOOKS = 1.0
 log = logging.getLogger("harmonystream.gateway")
 LONGEST = 512
 """The most characters of a key in a request."""
+_WHERE = "Send it as Authorization: Bearer, or as x-api-key."
 
 
 def new_key() -> str:
@@ -72,6 +73,7 @@ class Keys:
         self._path: Path | None = None
         self._state: tuple[int, ...] = ()
         self._looked = 0.0
+        self._served: Collection[str] | None = None
 
     def _take(self, hashes: Mapping[str, str], options: Mapping[str, KeyOptions]) -> None:
         self._hashes = [(digest.encode(), owner) for digest, owner in hashes.items()]
@@ -109,6 +111,24 @@ class Keys:
             log.error("the keys stay as they were: %s", error)
         else:
             log.info("the keys of %s were read again: %d", self._path, len(self))
+            self._warn()
+
+    def check_models(self, served: Collection[str]) -> None:
+        """Warn in the log of models in `models=` that are not served, now and each time the file is read again.
+
+        It is no error, because a model may be served only later. served: names and aliases.
+        """
+        self._served = served
+        self._warn()
+
+    def _warn(self) -> None:
+        served = self._served
+        if served is None:
+            return
+        for owner, own in self._options.items():
+            for name in sorted((own.models or frozenset()) - set(served)):
+                known = suggestion(name, sorted(served))
+                log.warning("models= of the key of %s names %s, which is not served; %s", owner, name, known)
 
     def _look(self) -> None:
         """Reload the file if it has changed. This is checked at most once a second."""
@@ -148,12 +168,12 @@ class Keys:
         scheme, _, given = headers.get("authorization", "").partition(" ")
         sent = [given.strip() if scheme.lower() == "bearer" else "", headers.get("x-api-key", "")]
         if not any(sent):
-            what = "There is no key: send it as Authorization: Bearer, or as x-api-key."
-            raise Refused(401, what, code="invalid_api_key")
+            raise Refused(401, f"There is no key. {_WHERE}", code="invalid_api_key")
         found = [self._owner_of(key) for key in sent if key]
         owner = next((one for one in found if one is not None), None)
         if owner is None:
-            raise Refused(401, "The key is not valid.", code="invalid_api_key")
+            what = "The key is not valid: ask who runs this gateway for one. " + _WHERE
+            raise Refused(401, what, code="invalid_api_key")
         return owner
 
     def _owner_of(self, key: str) -> str | None:

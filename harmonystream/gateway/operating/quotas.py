@@ -11,7 +11,7 @@ from time import time
 from typing import Any
 
 from ..limits import Limits, Quota
-from ..refused import Refused
+from ..refused import Refused, seconds_of
 from .shared import connect, writing
 
 __all__ = ["Quotas", "forget_process", "too_many", "used_up"]
@@ -118,9 +118,9 @@ def too_many(most: int) -> Refused:
 
 def used_up(per_minute: int, left: float) -> Refused:
     """The error for an owner that has no tokens left."""
-    what = f"This key has used its {per_minute} tokens a minute."
-    wait = 60 * (1 - left) / per_minute
-    return Refused(429, what, code=_CODE, retry_after=wait if wait < _LONGEST else _LONGEST)
+    wait = min(60 * (1 - left) / per_minute, _LONGEST)
+    what = f"This key has used its {per_minute} tokens a minute. Try again in {seconds_of(wait)} seconds."
+    return Refused(429, what, code=_CODE, retry_after=wait)
 
 
 def forget_process(folder: str | os.PathLike[str], process: int) -> None:

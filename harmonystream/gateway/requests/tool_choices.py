@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
+from ...errors import PromptError
+from ...prompt.tool_definitions import check_parameters
 from ..refused import Refused
 from .request import ApiRequest
 
@@ -76,10 +78,24 @@ def offer(request: ApiRequest, tools: Any, types: Collection[str | None]) -> Non
             what = f"{where} has the name of an earlier tool, {name!r}: each tool needs its own name."
             raise Refused(400, what, param=where, code="invalid_value")
         names.add(name)
+        _check_parameters(tool, where)
         if fields_of(tool).get("strict") is True:
             strict.append(where)
         request.tools.append(tool)
     request.strict = strict[0] if strict else None
+
+
+def _check_parameters(tool: dict[str, Any], where: str) -> None:
+    """Raises `Refused` for a wrong schema, with its place in the request. A prompt's error would not have this place,
+    because some tools are left out and others are added.
+    """
+    fields = fields_of(tool)
+    path = where if fields is tool else f"{where}.{'custom' if _kind(tool) == 'custom' else 'function'}"
+    path = f"{path}.{'input_schema' if 'input_schema' in fields else 'parameters'}"
+    try:
+        check_parameters(fields.get("input_schema", fields.get("parameters")), path)
+    except PromptError as error:
+        raise Refused(400, f"{error}.", param=path, code="invalid_value") from None
 
 
 def _kind(tool: dict[str, Any]) -> str | None:
