@@ -101,7 +101,7 @@ MODEL = {
     "engines": ("", "one to 64 tables, see below; all of them serve this model"),
     "aliases": ("[]", "other names of the model"),
     "fallback": ("[]", "models that are asked, in this order, if no engine of this one gives an answer"),
-    "sampling": ("{}", "how to sample where a request does not say, see below"),
+    "sampling": ("{}", "sampling that a request does not set, see below"),
     "tools": ("none", "a Python file, whose tools run in the gateway"),
     "mcp": ("[]", "URLs of MCP servers, whose tools run there"),
     "family": ("the model's name", "the model by which the format is known, such as `Qwen/Qwen3-8B`"),
@@ -110,7 +110,7 @@ MODEL = {
     "template": ("the tokenizer's", "another chat template: a folder, or a file"),
     "reasoning_field": ('"reasoning"', "the field of Chat Completions: `reasoning`, `reasoning_content` or `both`"),
     "context": ("the engine's", "tokens of prompt and answer together"),
-    "max_tokens": ("what the context leaves", "tokens of an answer, where a request does not say"),
+    "max_tokens": ("what the context leaves", "tokens of an answer, if the request does not set a limit"),
 }
 ENGINE = {
     "kind": ('"vllm"', "`vllm`, `vllm-tokens`, `sglang`, `tensorrt_llm`, `completions`, `llama-server` or `recorded`"),
@@ -133,15 +133,15 @@ LIMITS = {
     "first_token": "seconds in which an engine must give its first token",
     "silence": "seconds in which an engine must give another token",
     "total": "seconds of a whole answer",
-    "send": "seconds for which a client may take nothing of its answer",
-    "status_wait": "seconds for which the status of a stream waits for the first token, so that an error has its own",
+    "send": "seconds that a client may read nothing of its answer",
+    "status_wait": "seconds that the status of a stream waits for the first token, so that an error has its own status",
     "keep_alive": "seconds of silence after which a stream gets a comment",
     "retries": "further attempts if an engine fails before its first token, or in an answer that is not streamed",
     "drain": "seconds that open answers have when the gateway is stopped",
     "tool_rounds": "generations of one answer in which a model may call tools that run here",
     "stored": "responses that are kept for `previous_response_id`; 0: none",
     "stored_bytes": "bytes of these responses, as JSON",
-    "stored_seconds": "seconds for which each is kept",
+    "stored_seconds": "seconds that each is kept",
     "stored_per_key": "responses of one key that are kept; 0: no limit of its own",
     "store_wait": "seconds that an answer waits for a shared store, before it goes on without it",
 }
@@ -189,7 +189,7 @@ def gateway_settings() -> str:
 
 `harmonystream serve --config gateway.toml` reads a TOML file. A key that is unknown or has a wrong value is an error,
 which names the key. Paths are relative to the file. At SIGHUP the file is [read again](gateway.md#operating). [The
-gateway](gateway.md) says how the settings work together.
+gateway](gateway.md) describes how the settings work together.
 
 ## The file
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 
 from reference_tags_json import (
     Member,
@@ -263,10 +262,7 @@ class Bodies:
     def raw_end(self, i: int, state: str, limit: int | None = None) -> Marker | None:
         """A marker at `i` that ends the body."""
         text, limit = self.text, self.size if limit is None else limit
-        openers = OPENERS if state != "open" or (i < limit and not text.is_byte(i)) else ()
-        with suppress(More):
-            self.quotes |= self.inside and not openers and text.at(i, limit, *OPENERS) is not None
-        mark = text.at(i, limit, "call_close", "section_close", "stop", *openers)
+        mark = text.at(i, limit, "call_close", "section_close", "stop", *OPENERS)
         if not mark or state in ("start", "closed"):
             return mark
         followers = {
@@ -276,6 +272,10 @@ class Bodies:
         }
         if text.is_control(mark) or (mark.kind != "stop" and not self.inside):
             return mark
+        if mark.kind in OPENERS:
+            lost = may_lack(self.row.call[2]) and text.ends_in_bracket(i) and self.lost_end(i, mark.stop, False)
+            self.quotes |= not lost
+            return mark if lost else None
         counts = text.counts(mark, *followers[mark.kind])
         return mark if counts or (mark.kind != "stop" and self.lost_end(i, mark.stop, True)) else None
 

@@ -5,6 +5,4 @@ __pyx_capi__: dict[str, object]
 
 @final
 class TokenTexts:
-    """The texts of ids as str. Shared by all streams of a program, which must hold the GIL: only shortcuts that need
-    is_free() (stream/open_stream.pxd) come here.
-    """
+    """The texts of ids as str. Shared by all streams of a program."""

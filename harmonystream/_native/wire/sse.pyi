@@ -84,16 +84,23 @@ class SseWriter:
     def _over(self) -> bytes:
         """Ends it: it takes nothing more. Returns the frames from before an error, if an error broke it."""
     def _begin(
-        self, dicts: bool, templates: Templates, constants: _Constants, asks: int, usage: str, fresh: bool = True, /
+        self,
+        dicts: bool,
+        templates: Templates,
+        constants: _Constants,
+        questions: int,
+        usage: str,
+        fresh: bool = True,
+        /,
     ) -> bytes:
         """It is new, and from now on bytes, or dicts. The first frames.
 
         constants: the response's id, when it was created, the stem of ids, the model, and the JSON that is the head;
-        None: the templates have that. asks: what is always asked, see `_asks()`. usage: as JSON, what is known of it at
-        the beginning. fresh: refuse a parser that is not.
+        None: the templates have that. questions: what is always asked, see `_question_bits()`. usage: as JSON, what is
+        known of it at the beginning. fresh: refuse a parser that is not.
         """
     @staticmethod
-    def _asks(calls: bool, types: bool, items: bool) -> int:
+    def _question_bits(calls: bool, types: bool, items: bool) -> int:
         """For _begin(): who decides? calls: of the ids of calls; types: of more than that; items: of items' ids."""
     def _change_templates(self, templates: Templates, /) -> None:
         """From now on these: the logprobs and ids of tokens are sent, too."""
@@ -147,7 +154,7 @@ class SseWriter:
         number: int,
         templates: Templates,
         constants: _Constants,
-        asks: int,
+        questions: int,
         given: dict[str, Any],
         filter: Arguments | None,
         /,

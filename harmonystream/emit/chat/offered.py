@@ -24,7 +24,7 @@ class OfferedChat(ChatStream):
     def __init__(self, *arguments: Any, custom: Collection[str], **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._custom = custom
-        self._asked |= self._asks(True, True, False)
+        self._always_asked |= self._question_bits(True, True, False)
 
     def _answer_call(self, event: ToolCallStart, index: int, item: int) -> Call:
         made = super()._answer_call(event, index, item)

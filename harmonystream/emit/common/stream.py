@@ -62,7 +62,7 @@ class EventStream(SseWriter):
     _taken: frozenset[str] = frozenset()
     _prompt_tokens = 0
     """The prompt tokens that are known at the beginning. -1 if the usage has more than these."""
-    _asked = 0  # which hooks the writer calls in Python: see SseWriter._asks()
+    _always_asked = 0  # which hooks the writer calls in Python: see SseWriter._question_bits()
     _takes_events = False  # do its events come from other parsers?
     _options: bytes | None = None  # the options as JSON, for states
     _keeps_text = True
@@ -163,7 +163,7 @@ class EventStream(SseWriter):
     def _decide_ids(self, call_id: Callable[[int], str] | None, taken: Iterable[str]) -> None:
         """Set how the ids of calls are chosen."""
         self._own_call_id, self._taken = called("call_id", call_id), taken_ids(taken)
-        self._asked |= self._asks(True, False, False)
+        self._always_asked |= self._question_bits(True, False, False)
 
     @cached_property
     def _call_ids(self) -> CallIds:
@@ -177,7 +177,7 @@ class EventStream(SseWriter):
 
     def _open_response(self, dicts: bool, fresh: bool = True) -> bytes:
         usage = self._opening_usage()
-        frames: bytes = self._begin(dicts, self._shared(), self._constants(), self._asked, usage, fresh)
+        frames: bytes = self._begin(dicts, self._shared(), self._constants(), self._always_asked, usage, fresh)
         return frames
 
     def _shared(self) -> Templates:
@@ -362,10 +362,10 @@ class EventStream(SseWriter):
             raise refused("items is out of range")
         made._restore(state)
         state.end()
-        asked = made._asked
+        asked = made._always_asked
         if any(ids):
             made._call_ids.restore(*ids, writing["calls"])
-            asked |= made._asks(True, True, False)  # the writer does not know these ids, so it must ask
+            asked |= made._question_bits(True, True, False)  # the writer does not know these ids, so it must ask
         templates, constants = made._shared() if not made._watched else made._templates(), made._constants()
         made._write_on(parser, saved.dicts, saved.number, templates, constants, asked, writing, filter)
         made._put_items(to_json(items), 0)

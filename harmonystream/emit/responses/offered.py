@@ -31,7 +31,7 @@ class OfferedResponses(ResponsesStream):
         self._namespaces, self._custom = namespaces, custom
         self._tools = (self._tools or frozenset()) | {("custom", name) for name in custom}
 
-        self._asked |= self._asks(False, True, False)
+        self._always_asked |= self._question_bits(False, True, False)
 
     def _answer_call(self, event: ToolCallStart, index: int, item: int) -> Call:
         variant, name, call_id, fields, id, through = super()._answer_call(event, index, item)

@@ -113,7 +113,8 @@ class ResponsesStream(EventStream):
         if item_id is not None or item_type is not None or encrypt is not None:
             self._own_item_id, self._item_type = called("item_id", item_id), called("item_type", item_type)
             called("encrypt", encrypt)
-            self._asked |= self._asks(False, item_id is not None or item_type is not None, item_id is not None)
+            more = item_id is not None or item_type is not None
+            self._always_asked |= self._question_bits(False, more, item_id is not None)
         if keep_text is not True:
             check_flag("keep_text", keep_text)
             self._keeps_text, self._ends_whole = False, True
@@ -132,7 +133,7 @@ class ResponsesStream(EventStream):
         self._repeated = echoed, {name: value for name, value in more.items() if name not in _STATE}
         self._tools = declared(echoed.get("tools"))
         if any(type == "custom" for type, _ in self._tools or ()):
-            self._asked |= self._asks(False, True, False)
+            self._always_asked |= self._question_bits(False, True, False)
         self._calls_shown = shown_calls(echoed.get("tool_choice"), echoed.get("parallel_tool_calls", True))
 
     def _forget_texts(self) -> None:

@@ -129,3 +129,45 @@ def test_under_escaped_arguments_in_a_string_are_json():
     body = json.dumps({"s": "a"}).replace("a", "a\nb").replace('"', '\\"')
     done = hs.parse(f'<tool_call>\n{{"name": "f", "arguments": "{body}"}}\n</tool_call>', "hermes", tools=["f"])
     assert [json.loads(call.arguments) for call in done.tool_calls] == [{"s": "a\nb"}]
+
+
+FIRST_AND_NEXT = {
+    "mistral": ("[TOOL_CALLS]f[ARGS]", "[TOOL_CALLS]g[ARGS]{}"),
+    "deepseek": (BEGIN + "f<｜tool▁sep｜>", "<｜tool▁call▁begin｜>g<｜tool▁sep｜>{}" + END),
+    "kimi_k2": (
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>",
+        "<|tool_call_begin|>functions.g:1<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FIRST_AND_NEXT)
+@pytest.mark.parametrize("body", ['{"a": "b"', '{"a": "b", ', '{"a": [1', '{"a":'])
+def test_an_opener_outside_of_strings_ends_a_body_that_lacks_brackets(name, body):
+    before, after = FIRST_AND_NEXT[name]
+    done = hs.parse(before + body + after, name, tools=["f", "g"])
+    assert [(call.name, call.arguments.strip(), call.complete) for call in done.tool_calls] == [
+        ("f", body.strip(), False),
+        ("g", "{}", True),
+    ]
+    assert done.content == ""
+
+
+@pytest.mark.parametrize(
+    ("body", "ended"),
+    [
+        ('{"a: "b"}', True),  # a quote is missing
+        ('{"a": b"}', True),
+        ('{"a": "say {x}', False),  # the string goes on: it mentions a call
+    ],
+)
+def test_a_string_that_has_lost_its_end_ends_before_the_next_call_where_none_has_a_closer(body, ended):
+    rest = "[TOOL_CALLS]g[ARGS]" + ('{"h": 1}' if ended else 'h"}')
+    calls = hs.parse("[TOOL_CALLS]f[ARGS]" + body + rest, "mistral", tools=["f", "g"]).tool_calls
+    if not ended:
+        assert [(call.arguments, call.complete) for call in calls] == [(body + rest, True)]
+    else:
+        assert [(call.name, call.arguments, call.complete) for call in calls] == [
+            ("f", body, False),
+            ("g", '{"h": 1}', True),
+        ]

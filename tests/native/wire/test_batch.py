@@ -275,9 +275,9 @@ def test_long_pieces_and_their_memory_given_back():
     assert sys.getsizeof(batch) == before
 
 
-def test_a_slot_costs_160_bytes_and_a_parser():
+def test_a_slot_costs_136_bytes_and_a_parser():
     small, large = Batch(capacity=1000), Batch(capacity=2000)
-    assert sys.getsizeof(large) - sys.getsizeof(small) == 160 * 1000
+    assert sys.getsizeof(large) - sys.getsizeof(small) == 136 * 1000
 
 
 def test_streams_are_freed_with_their_slots():

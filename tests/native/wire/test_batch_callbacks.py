@@ -76,7 +76,7 @@ def test_an_emitter_that_raises_leaves_its_parser_where_it_is():
     with pytest.raises(hs.errors.EmitterError, match=r"slot 0 has raised ZeroDivisionError\('division by zero'\)$"):
         batch.feed_sse([slot], INSIDE, [0, 4])
     assert batch[0].region is hs.Region.REASONING
-    with pytest.raises(ValueError, match="slot 0: this stream has raised"):
+    with pytest.raises(ValueError, match="slot 0: this stream raised an error"):
         batch.feed_sse([slot], [11])
     assert batch.close(slot) is emitter
     assert emitter.error("mine").startswith(b'data: {"error"')

@@ -198,7 +198,7 @@ def test_frames_are_numbered_on(api: str) -> None:
                 assert stream.feed(ids[at:]) == twin.feed(ids[at:])
                 assert [*batch.feed_sse([0], ids[:1])] == [twin.feed(ids[:1])]
             elif end == "events":
-                with pytest.raises(ValueError, match="started and is bytes"):
+                with pytest.raises(ValueError, match="writes bytes and has started"):
                     stream.events(ids[at:])
             if end != "error":
                 assert batch.finish(0, "stop") == twin.finish("stop")

@@ -167,10 +167,10 @@ def test_ids_of_calls_are_asked_for_where_the_usual_one_is_taken():
     assert made.feed_text(CALL * 2) == b"<f call0>{}</f><f call1>{}</f>"
     made = Writer(hs.Parser())
     made._call_ids = type("Ids", (), {"decide": lambda self, own, index: f"{own}{index}"})()
-    made._begin(False, templates(TEXT), CONSTANTS, made._asks(True, False, False), "")
+    made._begin(False, templates(TEXT), CONSTANTS, made._question_bits(True, False, False), "")
     assert made.feed_text(CALL * 3) == b"<f call0>{}</f><f None1>{}</f><f call2>{}</f>"
     made = Writer(hs.Parser())
-    made._begin(False, templates(TEXT), CONSTANTS, made._asks(False, True, False), "")
+    made._begin(False, templates(TEXT), CONSTANTS, made._question_bits(False, True, False), "")
     assert made.feed_text(CALL * 2) == b"<f own0>{}</f><f own1>{}</f>"
 
 
@@ -192,7 +192,7 @@ def test_what_is_raised_meanwhile_comes_through_and_keeps_what_came_before():
             raise LookupError("mine")
 
     made = Raising(hs.Parser())
-    made._begin(False, templates(TEXT), CONSTANTS, made._asks(False, True, False), "")
+    made._begin(False, templates(TEXT), CONSTANTS, made._question_bits(False, True, False), "")
     with pytest.raises(LookupError, match="mine"):
         made.feed_text("<|channel|>final<|message|>Hi<|end|><|start|>assistant to=f<|message|>{}<|call|>")
     for feed, argument in ((made.feed, 13225), (made.feed_text, "x"), (made._end, "stop")):
@@ -227,7 +227,7 @@ def test_stages():
     made._begin(False, templates(TEXT), CONSTANTS, 0, "")
     with pytest.raises(ValueError, match=r"call start\(\) once"):
         made._begin(True, templates(TEXT), CONSTANTS, 0, "")
-    with pytest.raises(ValueError, match="is bytes"):
+    with pytest.raises(ValueError, match="writes bytes"):
         made._check(True)
     assert (made.is_new, made.ended) == (False, False)
     made._over()

@@ -1,7 +1,7 @@
 # The part of a Parser without its verbs: the stream, its lock, and its properties.
 
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport uint8_t
 from harmonystream._native.core.locks cimport FREE_THREADED
 from harmonystream._native.core.tools cimport Tools
 from harmonystream._native.core.types cimport *
@@ -18,18 +18,9 @@ cdef struct Guard:
     bint stepping                  # true during a step
     unsigned long owner            # the thread of that step
 
-# A stream's place in a batch. Plain tokens are taken here alone, if they are of reasoning, of content, or inside a
-# string of arguments. So a step of many streams reads their places, which lie in a row, and not the streams, which lie
-# anywhere. settle() brings the stream up to date.
+# A stream's place in a batch.
 cdef struct Place:
     const Guard* guard
-    int64_t position               # the stream's, without the tokens that it has not counted
-    int32_t calls
-    uint32_t uncounted             # plain tokens that the stream has not counted
-    uint32_t uncounted_bytes       # bytes of these, in arguments
-    uint8_t fast                   # the stream's, or 0: then tokens are read by the stream
-    uint8_t look, want             # its shortcut_look and shortcut_want, of arguments with QUIET
-    uint8_t channel
     char open                      # a step has seen that it takes ids; each call of it, or of its emitter, clears it
 
 
@@ -75,39 +66,10 @@ cdef class OpenStream(EventMaker):
     cdef void divert(self) noexcept
 
 
-cdef inline void take_place(Place* place, const Stream* s) noexcept nogil:
-    """From here on, plain tokens are taken in the place, if they may be. Nothing is uncounted."""
-    cdef bint is_json = s.fast == R_ARGUMENTS
-    place.fast = 0 if FREE_THREADED or (is_json and (not s.json.in_string or s.json.escape)) else s.fast
-    place.look, place.want = s.shortcut_look, s.shortcut_want
-    if is_json:
-        place.look |= QUIET
-        place.want |= QUIET
-    place.channel, place.calls, place.position = s.channel_code, s.calls, s.position
-
-
-cdef inline void settle(Place* place, Stream* s, bint tagged) noexcept nogil:
-    """Count, in the stream, the tokens that were taken in its place. tagged: its format has tags."""
-    if place.uncounted:
-        s.usage[s.region] += place.uncounted
-        s.position += place.uncounted
-        s.attributed = s.position
-        if tagged:
-            s.tags.line_start = 0
-        s.json.count += place.uncounted_bytes
-        place.uncounted = place.uncounted_bytes = 0
-
-
 cdef inline void leave_place(OpenStream stream) noexcept:
-    """Closes the place and counts its tokens in the stream. The stream reads the next ones."""
+    """The next step checks again whether the stream takes ids."""
     if not FREE_THREADED and stream.place != NULL:
         stream.place.open = False
-        settle(stream.place, &stream.s, stream.program.tags != NULL)
-
-
-cdef inline int64_t uncounted(OpenStream stream) noexcept:
-    """Tokens that were read in the stream's place, and that it has not counted. They landed in its region."""
-    return 0 if FREE_THREADED or stream.place == NULL else stream.place.uncounted
 
 
 cdef inline bint is_free(OpenStream stream) noexcept:

@@ -191,7 +191,7 @@ cdef class OpenStream(EventMaker):
     @property
     def position(self):
         """Tokens fed so far (text mode: bytes; a possible beginning of a marker is not yet counted)."""
-        return self.s.position + uncounted(self)
+        return self.s.position
 
     @property
     def calls(self):
@@ -201,8 +201,7 @@ cdef class OpenStream(EventMaker):
     @property
     def usage(self):
         """Tokens (text mode: bytes) per region so far, as `Usage`."""
-        cdef int64_t newest = uncounted(self)
-        return Usage(*[self.s.usage[k] + (newest if k == self.s.region else 0) for k in range(N_REGIONS)])
+        return Usage(*[self.s.usage[k] for k in range(N_REGIONS)])
 
     @property
     def deviations(self):

@@ -29,12 +29,11 @@ cdef enum:
 
 @cython.final
 cdef class TokenTexts:
-    """The texts of ids as str. Shared by all streams of a program, which must hold the GIL: only shortcuts that need
-    is_free() (stream/open_stream.pxd) come here.
-    """
+    """The texts of ids as str. Shared by all streams of a program."""
 
     # The system gives memory of calloc() page by page, when it is first written. So nothing is paid where only emitters
-    # run, which need no str.
+    # run, which need no str. No thread reads a text while another writes it: the shortcuts, which alone come here, need
+    # is_free() (stream/open_stream.pxd), so a GIL.
     def __cinit__(self, Py_ssize_t n, bint pairs):
         self.n = 6 * n if pairs else 3 * n
         self.plain = <PyObject**>calloc(self.n, sizeof(PyObject*))

@@ -10,6 +10,7 @@ from harmonystream._native.core.chars cimport is_json_space
 from harmonystream._native.core.tools cimport has_parameters
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.utf8 cimport utf8_encode
+from harmonystream._native.tags.call_object cimport MOST_DEPTH
 from harmonystream._native.tags.pairs cimport write_escaped, write_key
 from harmonystream._native.tags.python_look cimport *
 from harmonystream._native.tags.python_number cimport SCALAR_CAP, number_json
@@ -499,7 +500,7 @@ cdef bint step_expression(Stream* s, const Context* c, View* v) noexcept nogil:
         if is_json_space(ch) or ends_expression(c.row, call, depth, ch) or (x > v.i and c.row.first[ch] & markers):
             break
         if is_opener(c.row, ch):
-            depth += depth < MOST_NESTED
+            depth += depth < MOST_DEPTH
             opened = True
         elif depth and is_closer(c.row, ch):
             depth -= 1

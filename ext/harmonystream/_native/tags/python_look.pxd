@@ -26,7 +26,6 @@ cdef enum PythonBracket:               # in the stack
 
 cdef enum:
     MOST_BRACKETS = 31                 # open inside of each other
-    MOST_NESTED = 1 << 30              # that are counted in an expression
     ADJACENT = 8                       # a Verdict: another string goes on
     GOES_ON                            # a Verdict: the string does
     KEY_NEXT                           # a Verdict: an argument of the call follows

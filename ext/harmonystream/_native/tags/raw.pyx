@@ -33,11 +33,15 @@ cdef int look_raw_end(const View* v, Stream* s, const TagTable* row, Py_ssize_t 
     stop = i + row.literals[k].n
     if role == STOP:
         return look_follow(v, row, stop, origin, row.follow_stop)
-    if role != CALL_CLOSE and role != SECTION_CLOSE:
-        s.tags.call.raw.quoted_call |= s.json.in_string
-        return NO if s.json.stage == J_OPEN else YES
     if not s.json.in_string:
-        return YES
+        return YES                                         # JSON has no such bytes outside of strings
+    if role != CALL_CLOSE and role != SECTION_CLOSE:
+        verdict = NO
+        if row.open_end and not s.tags.call.raw.quoted_call and s.json.escape != E_BACKSLASH and (
+                s.tags.call.raw.ends & BRACKET):
+            verdict = look_lost_end(v, row, stop, c'"', False)
+        s.tags.call.raw.quoted_call |= verdict == NO
+        return verdict
     verdict = look_follow(v, row, stop, origin, row.follow_call if role == CALL_CLOSE else row.follow_section)
     if verdict == NO and not s.tags.call.raw.quoted_call and s.json.escape != E_BACKSLASH:
         verdict = look_lost_end(v, row, stop, c'"', s.tags.call.raw.ends & BRACKET != 0)

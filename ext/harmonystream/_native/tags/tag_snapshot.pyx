@@ -237,7 +237,8 @@ cdef int check_raw(const RawCall* call) except -1:
 
 
 cdef int check_wrapped(const WrappedCall* call) except -1:
-    if (call.passing > PASS_PYTHON or call.members > TOO_MANY_MEMBERS or max(call.name_open, call.arguments_found, call.quoted_call) > 1
+    if (call.passing > PASS_PYTHON or call.members > TOO_MANY_MEMBERS
+            or max(call.name_open, call.arguments_found, call.quoted_call) > 1
             or call.ends > NEWLINE + BRACKET + EXPECTS
             or call.escape_n > (4 if call.passing == PASS_SCALAR else 5)
             or (call.surrogate and not 0xD800 <= call.surrogate < 0xDC00)):

@@ -13,7 +13,6 @@ from harmonystream._native.core.locks cimport FREE_THREADED, enter, get_int, is_
 from harmonystream._native.core.bulk_tokens cimport account_plain
 from harmonystream._native.core.out cimport out_record, out_room
 from harmonystream._native.core.types cimport *
-from harmonystream._native.stream.open_stream cimport Place, settle, take_place
 from harmonystream._native.wire.slot cimport *
 from harmonystream._native.wire.writer cimport BROKEN, BYTES, Writer
 
@@ -114,8 +113,6 @@ cdef inline Fault take(Step* step, Task* task) noexcept nogil:
         return fault
     slot.serial = step.serial
     slot.place.open = not FREE_THREADED
-    settle(&slot.place, slot.s, step.tagged)                                 # only the emitter was used
-    take_place(&slot.place, slot.s)
     return NO_FAULT
 
 
@@ -201,25 +198,14 @@ cdef void look_through(Step* step, const Task* task, const Out* out) noexcept no
 
 cdef bint take_plain(Slot* slot, const Context* c, uint32_t tid) noexcept nogil:
     """The one-token shortcut (stream/parser.pxd), as a record. False: the machine must see the token."""
-    cdef const Tables* t = c.tables
-    cdef Place* place = &slot.place
-    cdef Stream* s
-    if is_plain_here(place, t, tid):
-        if not plain_record(c, tid, place.fast, place.channel, place.calls, place.position + place.uncounted):
-            return False
-        count_plain(place, t, tid)
-        return True
-    s = stream_of(slot, c, tid)
-    if s == NULL or not plain_record(c, tid, s.fast, s.channel_code, s.calls, s.position):
+    cdef Stream* s = stream_of(slot, c, tid)
+    if s == NULL or not plain_record(c, tid, s):
         return False
-    account_plain(s, t, tid, c.row != NULL)
-    if s.json.in_string:
-        take_place(place, s)
+    account_plain(s, c.tables, tid, c.row != NULL)
     return True
 
 
-cdef inline bint plain_record(const Context* c, uint32_t tid, uint8_t kind, uint8_t channel, int32_t calls,
-                              int64_t position) noexcept nogil:
+cdef inline bint plain_record(const Context* c, uint32_t tid, const Stream* s) noexcept nogil:
     cdef const Tables* t = c.tables
     cdef Out* o = c.out
     cdef const uint8_t* text = t.text + t.offset[tid]
@@ -227,10 +213,10 @@ cdef inline bint plain_record(const Context* c, uint32_t tid, uint8_t kind, uint
     cdef Record* r
     if not out_room(o, n):
         return False
-    r = out_record(o, kind, position, position + 1)
+    r = out_record(o, s.fast, s.position, s.position + 1)
     if r == NULL:
         return False
-    r.channel, r.index, r.n = channel, calls, n
+    r.channel, r.index, r.n = s.channel_code, s.calls, n
     memcpy(o.text + o.n_text, text, 16)                                      # one move; both sides are padded
     if n > 16:
         memcpy(o.text + o.n_text, text, n)

@@ -1,13 +1,11 @@
 # A decode step of streams that have emitters. The records of each become frames while its stream is in the cache. Most
-# tokens need neither: the place knows that they are plain, and the writer has their frame.
+# tokens need no record: the stream knows that they are plain, and the writer has their frame.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from harmonystream._native.core.buffer cimport buffer_put, buffer_room
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.bulk_tokens cimport account_plain
-from harmonystream._native.core.locks cimport FREE_THREADED
 from harmonystream._native.core.types cimport *
-from harmonystream._native.stream.open_stream cimport take_place
 from harmonystream._native.wire.slot cimport *
 from harmonystream._native.wire.write cimport *
 from harmonystream._native.wire.writer cimport *
@@ -68,7 +66,6 @@ cdef bint write_task(Step* step, Task* task, Context* c) noexcept nogil:
             out.no_memory = True
         elif outcome == ASKS:
             slot.place.open = False                                          # Python may change what is written
-            slot.place.fast = 0
             return False
         step.first += 1
     return True
@@ -80,21 +77,11 @@ cdef inline bint write_plain(const Step* step, Task* task, const Context* c, Buf
     cdef Slot* slot = slot_of(step, task)
     cdef const Tables* t = c.tables
     cdef Writer* w = slot.writer
-    cdef Place* place = &slot.place
-    cdef Stream* s
-    if is_plain_here(place, t, tid):
-        if w.frames[place.fast] == NULL:
-            return False
-        c.out.no_memory |= not plain_frame(w, place.fast, t, tid, to)
-        count_plain(place, t, tid)
-        return True
-    s = stream_of(slot, c, tid)
-    if s == NULL or w.frames[s.fast] == NULL:
+    cdef Stream* s = stream_of(slot, c, tid)
+    if s == NULL or w.delta_templates[s.fast] == NULL:
         return False
     c.out.no_memory |= not plain_frame(w, s.fast, t, tid, to)
     account_plain(s, t, tid, c.row != NULL)
-    if s.json.in_string and not FREE_THREADED:
-        take_place(place, s)
     return True
 
 
@@ -102,7 +89,7 @@ cdef inline bint plain_frame(Writer* w, uint8_t kind, const Tables* t, uint32_t 
     """A plain token's frame. False: no memory."""
     cdef const uint8_t* text = t.text + t.offset[tid]
     cdef Py_ssize_t n = t.offset[tid + 1] - t.offset[tid], begin = w.text.n
-    if w.frames[kind].hidden:
+    if w.delta_templates[kind].hidden:
         return True
     if t.classes[tid] & ESCAPES or (kind == R_ARGUMENTS and w.filtered):
         return put_delta(w, kind, text, n, to)

@@ -6,7 +6,7 @@ from harmonystream._native.core.bulk_tokens cimport is_plain_token
 from harmonystream._native.core.locks cimport read_once
 from harmonystream._native.core.types cimport *
 from harmonystream._native.stream.machine cimport machine_ids, set_shortcut
-from harmonystream._native.stream.open_stream cimport Place, settle, take_place
+from harmonystream._native.stream.open_stream cimport Place
 from harmonystream._native.wire.writer cimport Writer
 
 cdef extern from *:
@@ -26,8 +26,9 @@ cdef extern from *:
 cdef enum:
     AHEAD = 12                         # streams that are on their way to the cache
     FETCHED = 640                      # bytes of a writer: all that a plain token reads of it
+    FETCHED_FIRST = 192                # the same of a stream
 
-# What a plain token reads and writes of an open slot; s is NULL if the slot is free. One of them is a line of memory.
+# What a plain token reads and writes of an open slot; s is NULL if the slot is free.
 cdef struct Slot:
     Stream* s
     Writer* writer                 # its emitter's, or NULL
@@ -63,7 +64,6 @@ cdef struct Step:
     Py_ssize_t n                   # number of planned tasks
     bint framed
     bint textual                   # there is no vocabulary
-    bint tagged                    # the format has tags
     unsigned long thread           # the step's thread; without a GIL it owns the emitters' locks
     Fault fault                    # why tasks[n] was refused; tasks[:n] are planned
     int64_t begin, stop            # the refused task's range of ids
@@ -88,26 +88,9 @@ cdef inline bint is_row(const Step* step, const Task* task, const Record* r) noe
     return r.kind != R_EMPTY_ARGUMENTS or not step.holders[task.number].no_empty
 
 
-cdef inline bint is_plain_here(const Place* place, const Tables* t, uint32_t tid) noexcept nogil:
-    """May this token be taken in the place?"""
-    return place.fast and tid < t.n and t.classes[tid] & place.look == place.want
-
-
-cdef inline void count_plain(Place* place, const Tables* t, uint32_t tid) noexcept nogil:
-    """The token was taken in the place."""
-    place.uncounted += 1
-    if place.fast == R_ARGUMENTS:
-        place.uncounted_bytes += t.offset[tid + 1] - t.offset[tid]
-
-
 cdef inline Stream* stream_of(Slot* slot, const Context* c, uint32_t tid) noexcept nogil:
-    """The stream, which knows of all tokens before this one, if it may take it by the shortcut; else NULL."""
-    cdef Place* place = &slot.place
-    cdef Stream* s = slot.s
-    if place.fast == R_ARGUMENTS:
-        settle(place, s, c.row != NULL)
-        place.fast = 0
-    return s if not place.fast and s.fast and is_plain_token(s, c.tables, tid) else NULL
+    """The stream, if it may take this token by the shortcut; else NULL."""
+    return slot.s if slot.s.fast and is_plain_token(slot.s, c.tables, tid) else NULL
 
 
 cdef inline void read_task(const Step* step, const Task* task, Context* c) noexcept nogil:
@@ -115,19 +98,17 @@ cdef inline void read_task(const Step* step, const Task* task, Context* c) noexc
     cdef Slot* slot = slot_of(step, task)
     cdef const Holder* holder = &step.holders[task.number]
     cdef Stream* s = slot.s
-    settle(&slot.place, s, c.row != NULL)
     s.input_mode = ID_MODE
     c.out.held = holder.held
     c.tools = holder.tools
     machine_ids(s, c, task.ids, task.n)
     set_shortcut(s, c.row, c.out.held)
-    take_place(&slot.place, s)
 
 
-cdef inline void fetch_stream(const Slot* slot) noexcept nogil:
+cdef inline void fetch_stream(const Slot* slot, Py_ssize_t begin, Py_ssize_t stop) noexcept nogil:
     cdef const uint8_t* s = <const uint8_t*>slot.s
     cdef Py_ssize_t at
-    for at in range(0, <Py_ssize_t>sizeof(Stream), 64):
+    for at in range(begin, stop, 64):
         prefetch(s + at)
 
 
@@ -148,6 +129,7 @@ cdef inline void fetch_ahead(const Step* step, Py_ssize_t i, const Context* c) n
     cdef uint32_t tid
     if i + 2 * AHEAD < step.n:
         task = &step.tasks[i + 2 * AHEAD]
+        fetch_stream(slot_of(step, task), 0, FETCHED_FIRST)
         tid = read_once(task.ids) if task.n else 0
         if tid < t.n:
             prefetch(&t.classes[tid])
@@ -158,7 +140,7 @@ cdef inline void fetch_ahead(const Step* step, Py_ssize_t i, const Context* c) n
         tid = read_once(task.ids) if task.n else 0
         if tid < t.n:
             prefetch(t.text + t.offset[tid])
-        if not is_plain_here(&slot.place, t, tid):                           # the stream must read it
-            fetch_stream(slot)
+        if not (slot.s.fast and is_plain_token(slot.s, t, tid)):             # the machine must read it
+            fetch_stream(slot, FETCHED_FIRST, sizeof(Stream))
         if slot.writer != NULL:
-            fetch_writer(slot.writer, slot.place.fast)
+            fetch_writer(slot.writer, slot.s.fast)

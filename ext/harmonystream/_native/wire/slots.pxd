@@ -15,7 +15,6 @@ cdef class Slots:
     cdef Py_ssize_t max_hold, capacity_
     cdef list emitters             # by slot; None: there is none
     cdef list free
-    cdef void* slots               # the block that the step's slots lie in
     cdef Step step
     cdef Guard guard               # of its streams
     cdef char busy

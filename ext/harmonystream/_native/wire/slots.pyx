@@ -43,22 +43,20 @@ cdef class Slots:
         self.free = list(range(slots - 1, -1, -1))
         self.step.capacity = slots
         self.step.textual = self.program.vocab is NO_VOCAB
-        self.step.tagged = self.program.tags != NULL
-        self.slots = calloc(slots + 1, sizeof(Slot))
-        self.step.slots = <Slot*>aligned(self.slots)
+        self.step.slots = <Slot*>calloc(slots, sizeof(Slot))
         self.step.holders = <Holder*>calloc(slots, sizeof(Holder))
         self.step.tasks = <Task*>calloc(slots, sizeof(Task))
-        if self.slots == NULL or self.step.holders == NULL or self.step.tasks == NULL:
+        if self.step.slots == NULL or self.step.holders == NULL or self.step.tasks == NULL:
             raise MemoryError()
 
     def __dealloc__(self):
         cdef Py_ssize_t i
-        if self.slots != NULL and self.step.holders != NULL:
+        if self.step.slots != NULL and self.step.holders != NULL:
             for i in range(self.capacity_):
                 unslotted(&self.step.slots[i], &self.step.holders[i])
         free(self.step.tasks)
         free(self.step.holders)
-        free(self.slots)
+        free(self.step.slots)
 
     def open(self, *, tools=None, start="auto", prompt=None):
         """A slot for a new stream, whose options are Parser's. Raises RuntimeError if all slots are taken, and what
@@ -263,7 +261,7 @@ cdef class Slots:
 
     def __sizeof__(self):
         cdef Py_ssize_t each = sizeof(Slot) + sizeof(Holder) + sizeof(Task) + 3 * sizeof(void*)
-        return object.__sizeof__(self) + sizeof(Slot) + self.capacity_ * each
+        return object.__sizeof__(self) + self.capacity_ * each
 
     @property
     def capacity(self):
@@ -282,12 +280,6 @@ cdef class Slots:
 
     def __repr__(self):
         return f"<Batch {self.format}: {len(self)} of {self.capacity_} slots>"
-
-
-cdef inline void* aligned(void* block) noexcept:
-    """The first address in the block that is aligned to a cache line."""
-    cdef size_t begin = <size_t>block
-    return <void*>(begin + (64 - begin % 64) % 64)
 
 
 cdef void unslotted(Slot* slot, Holder* holder) noexcept:

@@ -18,7 +18,7 @@ cdef class SseWriter:
     cdef Writer w
     cdef Buffer out
     cdef bint in_events            # events() is inside
-    cdef bint asks_types           # Python decides more of calls than their ids
+    cdef bint asks_whole_calls         # Python decides more of calls than their ids
     cdef bint has_own_ids          # the model has given a call an id
     cdef bint inside               # another stream ends the response
     cdef bint ends_plainly         # the templates have all last frames
@@ -42,11 +42,11 @@ cdef class SseWriter:
     @cython.final
     cdef void break_off(self) noexcept
     @cython.final
-    cdef int set_templates(self, Templates templates, tuple constants, int asks) except -1
+    cdef int set_templates(self, Templates templates, tuple constants, int questions) except -1
     @cython.final
     cdef int put_constant(self, int k, str text, bint escaped) except -1
     @cython.final
-    cdef int put(self, bint done) except -1
+    cdef int require_memory(self, bint done) except -1
     @cython.final
     cdef int put_raw(self, int value, str text) except -1
     @cython.final

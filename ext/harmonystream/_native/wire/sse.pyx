@@ -19,7 +19,7 @@ from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.utf8 cimport utf8_is_whole, without_surrogates
 from harmonystream._native.stream.events cimport *
-from harmonystream._native.stream.open_stream cimport Place, check_memory, uncounted
+from harmonystream._native.stream.open_stream cimport Place, check_memory
 from harmonystream._native.stream.parser cimport Parser, plain_token, take_ids
 from harmonystream._native.stream.plain_piece cimport Piece, account_piece
 from harmonystream._native.wire.json_filter cimport A_TEXT, Arguments, Filter, opening_of
@@ -200,41 +200,41 @@ cdef class SseWriter:
         return 0
 
     cdef int check_fresh(self) except -1:
-        if self.parser.s.position or uncounted(self.parser) or self.parser.s.finished:
+        if self.parser.s.position or self.parser.s.finished:
             raise ValueError(f"this parser has read up to {self.parser.position}: an emitter would lack its "
                              f"events; give it a fresh one")
         return 0
 
     # --- the start ---
 
-    def _begin(self, bint dicts, Templates templates not None, tuple constants not None, int asks, str usage not None,
-               bint fresh=True, /):
+    def _begin(self, bint dicts, Templates templates not None, tuple constants not None, int questions,
+               str usage not None, bint fresh=True, /):
         """It is new, and from now on bytes, or dicts. The first frames.
 
         constants: the response's id, when it was created, the stem of ids, the model, and the JSON that is the head;
-        None: the templates have that. asks: what is always asked, see `_asks()`. usage: as JSON, what is known of it at
-        the beginning. fresh: refuse a parser that is not.
+        None: the templates have that. questions: what is always asked, see `_question_bits()`. usage: as JSON, what is
+        known of it at the beginning. fresh: refuse a parser that is not.
         """
         self.claim_alone()
         try:
             self.check(NEW)
             if fresh:
                 self.take_parser()
-            self.set_templates(templates, constants, asks)
+            self.set_templates(templates, constants, questions)
             self.put_raw(V_USAGE, usage)
             self.out.n = 0
-            self.put(fill_template(&self.w, &templates.table.opening, &self.out))
+            self.require_memory(fill_template(&self.w, &templates.table.opening, &self.out))
             self.w.stage = DICTS if dicts else BYTES
             return self.taken()
         finally:
             self.leave()
 
     @staticmethod
-    def _asks(bint calls, bint types, bint items):
+    def _question_bits(bint calls, bint types, bint items):
         """For _begin(): who decides? calls: of the ids of calls; types: of more than that; items: of items' ids."""
         return (OF_CALL if calls or types else 0) | (OF_ITEM if items else 0) | (TYPES if types else 0)
 
-    cdef int set_templates(self, Templates templates, tuple constants, int asks) except -1:
+    cdef int set_templates(self, Templates templates, tuple constants, int questions) except -1:
         cdef Writer* w = &self.w
         cdef str head = constants[4]
         self.templates = templates
@@ -246,14 +246,14 @@ cdef class SseWriter:
         self.put_constant(2, constants[2], True)
         self.put_constant(3, constants[3], True)
         w.templates, w.stale, w.trims = &templates.table, &self.parser.stale, self.parser.trims
-        w.asks |= asks & (OF_CALL | OF_ITEM)
-        self.asks_types = asks & TYPES
+        w.always_asked |= questions & (OF_CALL | OF_ITEM)
+        self.asks_whole_calls = questions & TYPES
         if templates.table.filtered:
             self.text_opening = opening_of(self._text_key)
             w.text_opening, w.n_text_opening = self.text_opening, len(self.text_opening)
         if head is not None:
             return self.put_constant(4, head, False)
-        self.put(fill_template(w, &templates.table.head, &w.values[<int>V_BESIDE])
+        self.require_memory(fill_template(w, &templates.table.head, &w.values[<int>V_BESIDE])
                  and buffer_put(&w.constants, w.values[<int>V_BESIDE].p, w.values[<int>V_BESIDE].n))
         w.constant_at[5] = w.constants.n
         w.values[<int>V_BESIDE].n = 0
@@ -265,9 +265,9 @@ cdef class SseWriter:
         self.claim()
         try:
             self.templates, self.w.templates = templates, &templates.table
-            self.w.asks |= OF_TOKENS
+            self.w.always_asked |= OF_TOKENS
             for kind in range(N_DELTAS):
-                self.w.frames[kind] = NULL
+                self.w.delta_templates[kind] = NULL
         finally:
             self.leave()
 
@@ -275,11 +275,11 @@ cdef class SseWriter:
         cdef Writer* w = &self.w
         cdef Py_ssize_t n
         cdef const uint8_t* p = <const uint8_t*>PyUnicode_AsUTF8AndSize(text, &n)
-        self.put(put_escaped(&w.constants, p, n) if escaped else buffer_put(&w.constants, p, n))
+        self.require_memory(put_escaped(&w.constants, p, n) if escaped else buffer_put(&w.constants, p, n))
         w.constant_at[k + 1] = w.constants.n
         return 0
 
-    cdef int put(self, bint done) except -1:
+    cdef int require_memory(self, bint done) except -1:
         if not done:
             raise MemoryError()
         return 0
@@ -289,7 +289,7 @@ cdef class SseWriter:
         cdef Py_ssize_t n
         cdef const uint8_t* p = <const uint8_t*>PyUnicode_AsUTF8AndSize(text, &n)
         self.w.values[value].n = 0
-        return self.put(buffer_put(&self.w.values[value], p, n))
+        return self.require_memory(buffer_put(&self.w.values[value], p, n))
 
     cdef bytes taken(self):
         """What is in `out`."""
@@ -304,10 +304,10 @@ cdef class SseWriter:
         """
         cdef Py_ssize_t tid
         cdef bytes made
-        if (not FREE_THREADED and logprobs is None and not self.w.asks & OF_TOKENS and self.w.stage == BYTES
+        if (not FREE_THREADED and logprobs is None and not self.w.always_asked & OF_TOKENS and self.w.stage == BYTES
                 and not self.w.depth):
             tid = plain_token(self.parser, ids)                              # none if it is in a batch
-            if tid >= 0 and self.w.frames[self.parser.s.fast] != NULL:
+            if tid >= 0 and self.w.delta_templates[self.parser.s.fast] != NULL:
                 # no Python code runs in it, so no other thread can enter
                 made = self.feed_plain(tid)
                 if made is not None:
@@ -315,7 +315,7 @@ cdef class SseWriter:
         self.claim_alone()
         try:
             self.check(BYTES)
-            if logprobs is not None or self.w.asks & OF_TOKENS:
+            if logprobs is not None or self.w.always_asked & OF_TOKENS:
                 return self._feed_with(ids, logprobs)
             return self._read(ids)
         finally:
@@ -480,14 +480,14 @@ cdef class SseWriter:
         made.p, made.n, made.cap = NULL, 0, 0
         self.claim()
         try:
-            self.put(buffer_put(&made, b"[", 1))
+            self.require_memory(buffer_put(&made, b"[", 1))
             if w.output.n:
-                self.put(buffer_put(&made, w.output.p + 1, w.output.n - 1))
+                self.require_memory(buffer_put(&made, w.output.p + 1, w.output.n - 1))
             if with_open and w.open:
                 made.n -= made.n == 1                                        # its comma becomes the bracket
-                self.put(put_open_item(w, &made))
+                self.require_memory(put_open_item(w, &made))
                 made.p[0] = c"["
-            self.put(buffer_put(&made, b"]", 1))
+            self.require_memory(buffer_put(&made, b"]", 1))
             return (<const char*>made.p)[:made.n].decode()
         finally:
             buffer_free(&made)
@@ -502,7 +502,7 @@ cdef class SseWriter:
             self.w.items += <int32_t>begun
             self.w.output.n = 0
             if not self.w.keeps_none and n > 2:
-                self.put(buffer_put(&self.w.output, b",", 1) and buffer_put(&self.w.output, p + 1, n - 2))
+                self.require_memory(buffer_put(&self.w.output, b",", 1) and buffer_put(&self.w.output, p + 1, n - 2))
         finally:
             self.leave()
 
@@ -532,12 +532,12 @@ cdef class SseWriter:
 
     @property
     def _watched(self):
-        return bool(self.w.asks & OF_TOKENS)
+        return bool(self.w.always_asked & OF_TOKENS)
 
     @_watched.setter
     def _watched(self, bint watched):
         self.claim()
-        self.w.asks = self.w.asks & ~OF_TOKENS | (OF_TOKENS if watched else 0)
+        self.w.always_asked = self.w.always_asked & ~OF_TOKENS | (OF_TOKENS if watched else 0)
         self.leave()
 
     @property
@@ -563,9 +563,9 @@ cdef class SseWriter:
         self.claim()
         try:
             self.out.n = 0
-            if asks_end(&self.w):
+            if must_ask_end(&self.w):
                 self.answer_end()
-            self.put(end_item(&self.w, complete, &self.out))
+            self.require_memory(end_item(&self.w, complete, &self.out))
             self.w.answered = 0
             return self.taken()
         finally:
@@ -577,7 +577,7 @@ cdef class SseWriter:
         try:
             self.put_raw(V_USAGE, usage)
             self.out.n = 0
-            self.put(fill_template(&self.w, &self.templates.table.closing_usage, &self.out))
+            self.require_memory(fill_template(&self.w, &self.templates.table.closing_usage, &self.out))
             return self.taken()
         finally:
             self.leave()
@@ -618,13 +618,13 @@ cdef class SseWriter:
         cdef Py_ssize_t begin = w.text.n, size
         cdef Filling filling
         cdef bytes whole
-        if w.frames[kind].hidden:
+        if w.delta_templates[kind].hidden:
             return b""
         if kind == R_ARGUMENTS and w.filtered:
             self.out.n = 0
-            self.put(put_delta(w, kind, text, n, &self.out))
+            self.require_memory(put_delta(w, kind, text, n, &self.out))
             return self.taken()
-        self.put(buffer_put(&w.text, text, n) if unescaped else put_escaped(&w.text, text, n))
+        self.require_memory(buffer_put(&w.text, text, n) if unescaped else put_escaped(&w.text, text, n))
         size = fill_with(&filling, &w.bound, w.text.p + begin, w.text.n - begin, w.number)
         try:
             whole = PyBytes_FromStringAndSize(NULL, size)
@@ -761,12 +761,12 @@ cdef class SseWriter:
         for k in range(<int>N_NEXT):
             w.next[k].n = 0
         w.next_variant, w.next_through, self.next_through = 0, False, None
-        if (not r.n_id and not self.asks_types and not self.has_own_ids and self._own_call_id is None
+        if (not r.n_id and not self.asks_whole_calls and not self.has_own_ids and self._own_call_id is None
                 and (r.flags == FUNCTION or not w.templates.functions) and utf8_is_whole(out.text + r.at, r.n)):
             w.calls += 1                                                     # the template has this call's number
             done = fill_template(w, &w.templates.call_id, id)
             w.calls -= 1
-            self.put(done and put_escaped(&w.next[<int>V_NAME], out.text + r.at, r.n))
+            self.require_memory(done and put_escaped(&w.next[<int>V_NAME], out.text + r.at, r.n))
             made = text_of(id, 0, id.n)
             if made not in self._taken:
                 return 0                                                     # what _call_ids would decide
@@ -775,7 +775,7 @@ cdef class SseWriter:
             return 0
         if r.n_id:
             self.has_own_ids = True                                          # a later one may not be this one
-            w.asks |= OF_CALL
+            w.always_asked |= OF_CALL
         variant, name, call_id, fields, item_id, through = self._answer_call(self.parser.event_of(out, i), w.calls,
                                                                              w.items)
         put_str(&w.next[<int>V_NAME], name)
@@ -789,7 +789,7 @@ cdef class SseWriter:
     cdef int put_next_raw(self, int value, str text) except -1:
         cdef Py_ssize_t n
         cdef const uint8_t* p = <const uint8_t*>PyUnicode_AsUTF8AndSize(text, &n)
-        return self.put(buffer_put(&self.w.next[value], p, n))
+        return self.require_memory(buffer_put(&self.w.next[value], p, n))
 
     cdef int answer_end(self) except -1:
         """What the end of the open item has of its text."""
@@ -816,10 +816,11 @@ cdef class SseWriter:
         self.put_raw(V_BESIDE, beside)
         self.word = sendable(word)
         if not self.inside:
-            self.put(fill_template(w, &templates.finish, &self.out))
+            self.require_memory(fill_template(w, &templates.finish, &self.out))
         if self.ends_plainly:
             self.put_usage()
-            self.put(fill_template(w, &templates.closing if self.counted else &templates.closing_usage, &self.out))
+            self.require_memory(fill_template(w, &templates.closing if self.counted else &templates.closing_usage,
+                                              &self.out))
         return 0
 
     cdef int put_usage(self) except -1:
@@ -868,7 +869,7 @@ cdef class SseWriter:
             self.leave()
 
     def _write_on(self, Parser parser not None, bint dicts, int64_t number, Templates templates not None,
-                  tuple constants not None, int asks, dict given not None, Arguments filter, /):
+                  tuple constants not None, int questions, dict given not None, Arguments filter, /):
         """It is new, and from now on what such a stream was. The parser need not be fresh. given: what _writing() gave,
         each field of the right type. Raises ValueError if it could not have given that.
         """
@@ -879,7 +880,7 @@ cdef class SseWriter:
         try:
             self.check(NEW)
             self.parser, w.number = parser, number
-            self.set_templates(templates, constants, asks)
+            self.set_templates(templates, constants, questions)
             kind, variant = KINDS.index(given["open"]) if given["open"] else 0, given["variant"]
             if (variant >= VARIANTS or given["channel"] > OTHER_CHANNEL or given["fields_now"] >= FIELDS
                     or given["fields_before"] >= FIELDS or (kind and given["blank"])
@@ -898,11 +899,11 @@ cdef class SseWriter:
                     put_str(&w.values[k], given[("name", "call_id", "item_id")[k]])
                 self.put_raw(V_CALL_FIELDS, given["fields"])
             if filter is not None:
-                self.put(new_filter(w))
+                self.require_memory(new_filter(w))
                 move_filter(w.filter, &filter.f)
                 w.filtered = True
             if kind:
-                self.put(bind_open(w))
+                self.require_memory(bind_open(w))
             w.stage = DICTS if dicts else BYTES
         finally:
             self.leave()

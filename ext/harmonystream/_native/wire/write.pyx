@@ -24,7 +24,7 @@ DEBUG = bool(DEBUG_BUILD)
 
 cdef Outcome write_record(Writer* w, const Record* r, const uint8_t* text, Buffer* to) noexcept nogil:
     """Appends the frames of one record to `to`."""
-    if w.asks & OF_TOKENS and asks(w, OF_TOKENS):
+    if w.always_asked & OF_TOKENS and must_ask(w, OF_TOKENS):
         return ASKS
     if r.kind <= R_ARGUMENTS:
         return write_delta(w, r, text + r.at, to)
@@ -39,7 +39,7 @@ cdef Outcome write_record(Writer* w, const Record* r, const uint8_t* text, Buffe
     if r.kind == R_EMPTY_ARGUMENTS:                                          # Python has their text
         w.question = 0
         return ASKS
-    if asks_end(w):
+    if must_ask_end(w):
         return ASKS
     if r.kind == R_CALL_END:
         return end_call(w, r.flags, to)
@@ -49,7 +49,7 @@ cdef Outcome write_record(Writer* w, const Record* r, const uint8_t* text, Buffe
     return WRITTEN if end_item(w, not w.cut or r.start < r.stop, to) else NO_MEMORY
 
 
-cdef inline bint asks(Writer* w, uint8_t question) noexcept nogil:
+cdef inline bint must_ask(Writer* w, uint8_t question) noexcept nogil:
     """Must this be answered first?"""
     if w.answered & question:
         return False
@@ -57,12 +57,12 @@ cdef inline bint asks(Writer* w, uint8_t question) noexcept nogil:
     return True
 
 
-cdef bint asks_end(Writer* w) noexcept nogil:
+cdef bint must_ask_end(Writer* w) noexcept nogil:
     """Must Python see the open item before it ends?"""
     if w.open == 0 or not ((w.open == R_ARGUMENTS and w.through)
                            or w.templates.seals[w.open][w.variant] == ASKED):
         return False
-    return asks(w, OF_END)
+    return must_ask(w, OF_END)
 
 
 # --- items ---
@@ -71,8 +71,8 @@ cdef Outcome write_delta(Writer* w, const Record* r, const uint8_t* text, Buffer
     cdef const Template* delta
     cdef uint8_t kind = r.kind, variant = w.channel
     cdef Py_ssize_t n = r.n
-    if w.frames[kind] != NULL:
-        return WRITTEN if w.frames[kind].hidden or put_delta(w, kind, text, n, to) else NO_MEMORY
+    if w.delta_templates[kind] != NULL:
+        return WRITTEN if w.delta_templates[kind].hidden or put_delta(w, kind, text, n, to) else NO_MEMORY
     if w.open == kind:
         return write_more(w, text, n, to)
     if kind == R_ARGUMENTS:
@@ -80,17 +80,17 @@ cdef Outcome write_delta(Writer* w, const Record* r, const uint8_t* text, Buffer
     delta = &w.templates.of_items[DELTA][kind][variant]
     if delta.hidden:
         w.has_text = 1
-        if not w.asks & OF_TOKENS:
-            w.frames[kind] = delta
+        if not w.always_asked & OF_TOKENS:
+            w.delta_templates[kind] = delta
         return WRITTEN
     if w.trims and w.has_text and not w.blank and not w.templates.fields[kind][variant]:
         while n and text[0] == c'\n':                                        # it parts texts in one field
             text, n = text + 1, n - 1
         if n == 0:
             return WRITTEN
-    if w.asks & OF_ITEM and asks(w, OF_ITEM):
+    if w.always_asked & OF_ITEM and must_ask(w, OF_ITEM):
         return ASKS
-    if asks_end(w):
+    if must_ask_end(w):
         return ASKS
     if w.templates.no_blank and kind == R_CONTENT:
         if is_blank(text, n):
@@ -106,14 +106,14 @@ cdef Outcome write_more(Writer* w, const uint8_t* text, Py_ssize_t n, Buffer* to
     """A delta of the open item, whose frame needs more than a text."""
     cdef const Template* delta = &w.templates.of_items[DELTA][w.open][w.variant]
     if w.open == R_ARGUMENTS and w.through:
-        if asks(w, OF_TEXT):
+        if must_ask(w, OF_TEXT):
             return ASKS
         text, n = w.values[<int>V_TEXT].p, w.values[<int>V_TEXT].n
         if n == 0:
             return WRITTEN
     if delta.pieces == NULL:                                                 # it is not sent
         return WRITTEN if put_escaped(&w.text, text, n) else NO_MEMORY
-    if w.asks & OF_TOKENS and not bind(w, delta):
+    if w.always_asked & OF_TOKENS and not bind(w, delta):
         return NO_MEMORY
     return WRITTEN if put_delta(w, w.open, text, n, to) else NO_MEMORY
 
@@ -229,8 +229,8 @@ cdef bint bind_open(Writer* w) noexcept nogil:
         return True
     if not bind(w, delta):
         return False
-    if not w.asks & OF_TOKENS and not (w.open == R_ARGUMENTS and w.through):
-        w.frames[w.open] = &w.bound
+    if not w.always_asked & OF_TOKENS and not (w.open == R_ARGUMENTS and w.through):
+        w.delta_templates[w.open] = &w.bound
     return True
 
 
@@ -258,7 +258,7 @@ cdef bint end_item(Writer* w, bint complete, Buffer* to) noexcept nogil:
             done = put_delta(w, kind, w.values[<int>V_TEXT].p, w.values[<int>V_TEXT].n, to)
         w.through = False
     for k in range(N_DELTAS):
-        w.frames[k] = NULL
+        w.delta_templates[k] = NULL
     w.blank = 0
     if kind:
         if w.templates.seals[kind][variant] == HASH:
@@ -283,10 +283,10 @@ cdef Outcome write_call(Writer* w, const Record* r, const uint8_t* text, Buffer*
     cdef uint8_t variant = 0
     if w.templates.shown >= 0 and w.calls >= w.templates.shown:
         return WRITTEN
-    if ((w.asks & OF_CALL or r.n_id or (w.templates.functions and r.flags != FUNCTION)
-         or not utf8_is_whole(text + r.at, r.n)) and asks(w, OF_CALL)):
+    if ((w.always_asked & OF_CALL or r.n_id or (w.templates.functions and r.flags != FUNCTION)
+         or not utf8_is_whole(text + r.at, r.n)) and must_ask(w, OF_CALL)):
         return ASKS
-    if asks_end(w):
+    if must_ask_end(w):
         return ASKS
     if not end_item(w, True, to):
         return NO_MEMORY

@@ -36,9 +36,9 @@ cdef enum Count:
     N_COUNTS
 
 cdef struct Writer:
-    # What a plain token reads and writes comes first. frames: by kind, the template of a delta if it only has to be
-    # filled; NULL if write_record() must see the deltas.
-    const Template* frames[N_DELTAS]
+    # What a plain token reads and writes comes first. delta_templates: by kind, the template of a delta if it only has
+    # to be filled; NULL if write_record() must see the deltas.
+    const Template* delta_templates[N_DELTAS]
     Buffer text                        # of the open item, JSON-escaped; or held white space: see hold_blank()
     Filter* filter                     # of arguments; NULL: there was no call
     int64_t number                     # the next frame's
@@ -65,7 +65,7 @@ cdef struct Writer:
     uint8_t blank                      # `text` holds white space that does not begin an item yet: see hold_blank()
     uint8_t keeps_none                 # items are not kept after their end
     uint8_t question, answered         # bits: the open question; the questions already answered for this record
-    uint8_t asks                       # bits: the questions of each record
+    uint8_t always_asked               # bits: the questions of each record
     uint8_t through                    # Python makes what is sent of the open call's arguments
     uint8_t next_variant, next_through # of a call that begins, if Python has decided them
     uint8_t used                       # a frame with the logprobs or ids of the record was written
