@@ -32,8 +32,8 @@ These are outputs whose meaning is known, and that we read otherwise:
   tokens is text in the formats whose markers are control tokens.
 - In formats that begin a call with its name alone (`glm`, `poolside_v1`, `iquest_q1`, `k2_horizon`), a call of an
   unknown tool without arguments is text, because `<tool_call>word</tool_call>` may be prose.
-- An opener that one word and the end of the output follow is a call that was cut (`unfinished-header`): both are
-  dropped.
+- An opener that one word and the end of the output follow may be a call that was cut. It is text (in `glm` with the
+  note `unfinished-header`). With ids, where the opener is a control token, the opener is dropped and the word is text.
 - In `gpt_oss` a marker that an argument mentions is a marker, because text cannot show that it is a mention. With ids,
   a mention in ordinary tokens is text.
 - An answer that is nothing but an object or a Python call, as in `llama3`, `xlam` and `pythonic`, is a call only if its
