@@ -1,4 +1,4 @@
-"""Many streams: columns of 65,536 beside columns of 1,024, and a data set beside openai-harmony."""
+"""Many streams: columns of 16,384 beside columns of 1,024, and a data set beside openai-harmony."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from bench.clock import Round, compared, medians, timed
 from bench.report import Row, figure
 from bench.rivals.sides import Side
 
-FEW, MANY = 1024, 65_536  # streams
-TOKENS = 4 * MANY  # fed in a round, or a little more
+FEW, MANY = 1024, 16_384  # streams
+TOKENS = 16 * MANY  # fed in a round, or a little more
 OVER, OVER_RIVAL = 1.5, 300.0
 THEIRS = 20  # rows that openai-harmony reads in a round
 

@@ -13,7 +13,7 @@ from bench.rivals.sides import Side
 def test_many_streams_and_a_data_set_have_floors(monkeypatch):
     monkeypatch.setattr(many, "TOKENS", 2048)
     with Side("with_openai_harmony") as rival:
-        found = list(many.measured(1, rival, 1 / 1024))
+        found = list(many.measured(1, rival, 1 / 256))
     assert [row.cells[2] for row in found] == ["at most 1.5", "at least 300"]
     assert found[0].cells[0].startswith("columns of 64 streams")
 
