@@ -9,7 +9,7 @@ CLASSES = {
     "a cut call is closed": "the output ends inside of a call, and the parser closes its JSON, so that it looks whole.",
     "no arguments are an empty text": "a call without arguments has an empty text, which is not JSON; ours has `{}`.",
     "arguments are no JSON": "what a client gets as arguments cannot be parsed: it lacks a piece, or has markup in it.",
-    "arguments are not an object": "the arguments are valid JSON, but a text or an array.",
+    "arguments are not an object": "the arguments are valid JSON, but a string or an array.",
     "an argument is lost": "a key with its value is missing.",
     "an argument is added": "a key is there that was not written, or was part of a value.",
     "another type": "a value is a string and should not be one, or should be one and is not.",

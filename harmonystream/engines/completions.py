@@ -149,7 +149,7 @@ class Completions(RenderingEngine):
     def grammar_fields(self, grammar: Grammar, vocab: Vocab | None) -> dict[str, Any] | None:
         """The fields of a request whose whole output must fit this grammar.
 
-        None if the server takes no grammar, or if there is no vocabulary that shows which markers are control tokens.
+        None if the server takes no grammar, or without a vocabulary, which shows the markers that are control tokens.
         """
         tag = self._server.tag
         return None if tag is None or vocab is None else tag(grammar.structural_tag(vocab))

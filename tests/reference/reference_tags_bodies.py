@@ -26,6 +26,9 @@ OPENERS = ("call_open", "section_open")
 ENDS = ("call_close", "section_close", *OPENERS, "stop")
 
 
+JSON_BYTES = frozenset(WS) | frozenset('{}[],:"0123456789+-.Etruefalsn')  # outside of strings
+
+
 class Bodies:
     """`types` are those of each tool's parameters."""
 
@@ -270,8 +273,10 @@ class Bodies:
             "section_close": (*OPENERS, "stop"),
             "stop": ("stop", "turn"),
         }
-        if text.is_control(mark) or (mark.kind != "stop" and not self.inside):
+        if text.is_control(mark) or (mark.kind not in ("stop", *OPENERS) and not self.inside):
             return mark
+        if mark.kind in OPENERS and not self.inside:
+            return None if JSON_BYTES.issuperset(text.s[i : mark.stop]) else mark
         if mark.kind in OPENERS:
             lost = may_lack(self.row.call[2]) and text.ends_in_bracket(i) and self.lost_end(i, mark.stop, False)
             self.quotes |= not lost

@@ -131,6 +131,20 @@ def test_under_escaped_arguments_in_a_string_are_json():
     assert [json.loads(call.arguments) for call in done.tool_calls] == [{"s": "a\nb"}]
 
 
+def in_pieces(name, text, size):
+    """Each call's arguments and whether it is complete, from a stream in pieces of this size."""
+    parser = hs.Parser(name, tools=["f", "g"])
+    events = [event for i in range(0, len(text), size) for event in parser.feed_text(text[i : i + size])]
+    events += parser.finish("stop")
+    calls = [["", None] for event in events if isinstance(event, hs.ToolCallStart)]
+    for event in events:
+        if isinstance(event, hs.ToolCallDelta):
+            calls[event.index][0] += event.arguments
+        elif isinstance(event, hs.ToolCallEnd):
+            calls[event.index][1] = event.complete
+    return calls
+
+
 FIRST_AND_NEXT = {
     "mistral": ("[TOOL_CALLS]f[ARGS]", "[TOOL_CALLS]g[ARGS]{}"),
     "deepseek": (BEGIN + "f<｜tool▁sep｜>", "<｜tool▁call▁begin｜>g<｜tool▁sep｜>{}" + END),
@@ -145,6 +159,8 @@ FIRST_AND_NEXT = {
 @pytest.mark.parametrize("body", ['{"a": "b"', '{"a": "b", ', '{"a": [1', '{"a":'])
 def test_an_opener_outside_of_strings_ends_a_body_that_lacks_brackets(name, body):
     before, after = FIRST_AND_NEXT[name]
+    for size in (1, 3, 1000):
+        assert in_pieces(name, before + body + after, size) == in_pieces(name, before + body + after, 1000)
     done = hs.parse(before + body + after, name, tools=["f", "g"])
     assert [(call.name, call.arguments.strip(), call.complete) for call in done.tool_calls] == [
         ("f", body.strip(), False),
@@ -171,3 +187,12 @@ def test_a_string_that_has_lost_its_end_ends_before_the_next_call_where_none_has
             ("f", body, False),
             ("g", '{"h": 1}', True),
         ]
+
+
+@pytest.mark.parametrize("opener", ["[", "1", "[[", "nu", "!"])
+@pytest.mark.parametrize("closer", ["", "~"])
+def test_an_opener_that_json_may_have_outside_of_strings_is_json(opener, closer):
+    row = hs.Format(name="own", call=(opener, "@", closer), stops=("<s>",))
+    body = '{"a": [1, [[2]], null], "b": {"c": 12}}'
+    (call,) = hs.parse(f"{opener}f@{body}{closer}", row, tools=["f"]).tool_calls
+    assert (call.arguments, call.complete) == (body, True)

@@ -295,7 +295,7 @@ cdef struct PythonCall:                          # PYTHON: literals after keys
     uint8_t n_quotes, quote                      # how many quotes close the open string, 0: none; which, 0: the row's
     uint8_t raw                                  #     its backslashes are text
     uint8_t quote_in_text                        #     it has a quote of its own as text
-    uint8_t text_bracket                         #     its last byte that is no ws is a closing bracket
+    uint8_t text_bracket                         #     its last byte, without whitespace, is a closing bracket
     uint8_t comma_due                            # another item of the open array or object begins with a comma
     uint8_t quoted_call                          # a string has the opener of a section
 
@@ -339,7 +339,7 @@ cdef enum LineStart:                             # what comes next begins its li
 
 cdef enum JsonEnds:                              # how the JSON so far ends, as flags
     NEWLINE = 1                                  # with a newline, or it has no byte yet
-    BRACKET = 2                                  # its last byte that is no ws is a closing bracket
+    BRACKET = 2                                  # its last byte, without whitespace, is a closing bracket
     EXPECTS = 4                                  # a value or key must come after that byte
 
 cdef enum Code:                                  # in TEXT: what a fence holds

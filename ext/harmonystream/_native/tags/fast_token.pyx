@@ -32,7 +32,7 @@ cdef class TokenTexts:
     """The texts of ids as str. Shared by all streams of a program."""
 
     # The system gives memory of calloc() page by page, when it is first written. So nothing is paid where only emitters
-    # run, which need no str. No thread reads a text while another writes it: the shortcuts, which alone come here, need
+    # run, which need no str. One thread at a time reads or writes a text: only the shortcuts come here, and they need
     # is_free() (stream/open_stream.pxd), so a GIL.
     def __cinit__(self, Py_ssize_t n, bint pairs):
         self.n = 6 * n if pairs else 3 * n

@@ -19,6 +19,15 @@ cdef inline bint is_closed(const Stream* s) noexcept nogil:
     return s.json.stage == J_CLOSED and not s.json.broken and s.n_pending == 0
 
 
+cdef inline bint may_be_json(const Literal* marker) noexcept nogil:
+    """Can JSON have all of its bytes outside of strings?"""
+    cdef int i
+    for i in range(marker.n):
+        if marker.text[i] not in b' \t\r\n{}[],:"0123456789+-.Etruefalsn':
+            return False
+    return True
+
+
 cdef int look_raw_end(const View* v, Stream* s, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, bint closed,
                       int* hit) noexcept nogil:
     """Does a marker at i end a raw body? closed: its JSON is over."""
@@ -34,7 +43,7 @@ cdef int look_raw_end(const View* v, Stream* s, const TagTable* row, Py_ssize_t 
     if role == STOP:
         return look_follow(v, row, stop, origin, row.follow_stop)
     if not s.json.in_string:
-        return YES                                         # JSON has no such bytes outside of strings
+        return YES if role in (CALL_CLOSE, SECTION_CLOSE) or not may_be_json(&row.literals[k]) else NO
     if role != CALL_CLOSE and role != SECTION_CLOSE:
         verdict = NO
         if row.open_end and not s.tags.call.raw.quoted_call and s.json.escape != E_BACKSLASH and (
